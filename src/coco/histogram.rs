@@ -1,0 +1,160 @@
+//! The histogram in runs, and the accumulator that builds it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The largest size and the largest number of groups: what PostgreSQL's `bigint` holds.
+pub(super) const LARGEST: u64 = i64::MAX as u64;
+
+/// `groups` groups of `size` entities each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub size: u64,
+    pub groups: u64,
+}
+
+/// An exact count-of-counts histogram. Confidential.
+///
+/// Runs are in ascending order of size, each size once, no run is empty. Numbers saturate at
+/// `i64::MAX`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Coco {
+    runs: Vec<Run>,
+}
+
+/// A histogram that satisfies differential privacy, safe to publish. Only a mechanism makes one
+/// from an exact histogram.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DpCoco(Coco);
+
+impl Coco {
+    /// The runs as they are, if they keep the type's promises.
+    pub(super) fn from_sorted_runs(runs: Vec<Run>) -> Option<Coco> {
+        let ascending = runs.windows(2).all(|pair| pair[0].size < pair[1].size);
+        let in_range =
+            runs.iter().all(|run| run.size <= LARGEST && (1..=LARGEST).contains(&run.groups));
+        let total = runs.iter().try_fold(0u64, |sum, run| sum.checked_add(run.groups));
+        let total_fits = total.is_some_and(|sum| sum <= LARGEST);
+        (ascending && in_range && total_fits).then_some(Coco { runs })
+    }
+
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The number of groups, G.
+    pub fn groups(&self) -> u64 {
+        self.runs.iter().map(|run| run.groups).sum()
+    }
+
+    /// The histogram with all sizes above `max_size` counted at `max_size`.
+    pub(super) fn capped(&self, max_size: u64) -> impl Iterator<Item = Run> + '_ {
+        self.runs.iter().map(move |run| Run { size: run.size.min(max_size), ..*run })
+    }
+}
+
+impl DpCoco {
+    /// For mechanisms and for reading stored releases back.
+    pub(crate) fn new(histogram: Coco) -> DpCoco {
+        DpCoco(histogram)
+    }
+
+    pub fn histogram(&self) -> &Coco {
+        &self.0
+    }
+}
+
+impl FromIterator<Run> for Coco {
+    fn from_iter<I: IntoIterator<Item = Run>>(runs: I) -> Coco {
+        let mut tally = Tally::default();
+        for run in runs {
+            tally.add(run.size, run.groups);
+        }
+        tally.histogram()
+    }
+}
+
+/// Collects groups of any size in any order.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    groups_by_size: BTreeMap<u64, u64>,
+    total: u64,
+}
+
+impl Tally {
+    /// Adds `groups` groups of one size; the total saturates at `i64::MAX` groups.
+    pub fn add(&mut self, size: u64, groups: u64) {
+        let groups = groups.min(LARGEST - self.total);
+        if groups > 0 {
+            self.total += groups;
+            *self.groups_by_size.entry(size.min(LARGEST)).or_default() += groups;
+        }
+    }
+
+    pub fn merge(&mut self, histogram: &Coco) {
+        for run in histogram.runs() {
+            self.add(run.size, run.groups);
+        }
+    }
+
+    /// The number of distinct sizes so far.
+    pub fn distinct_sizes(&self) -> usize {
+        self.groups_by_size.len()
+    }
+
+    pub fn histogram(&self) -> Coco {
+        let runs = self.groups_by_size.iter().map(|(&size, &groups)| Run { size, groups });
+        Coco { runs: runs.collect() }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The histogram of a list of group sizes.
+    pub(crate) fn of_sizes(sizes: &[u64]) -> Coco {
+        sizes.iter().map(|&size| Run { size, groups: 1 }).collect()
+    }
+
+    #[test]
+    fn the_posters_example() {
+        let histogram = of_sizes(&[4, 2, 1, 1]);
+        let runs: Vec<_> = histogram.runs().iter().map(|r| (r.size, r.groups)).collect();
+        assert_eq!(runs, [(1, 2), (2, 1), (4, 1)]);
+        assert_eq!(histogram.groups(), 4);
+    }
+
+    #[test]
+    fn merging_parts_equals_the_whole() {
+        let mut tally = Tally::default();
+        tally.merge(&of_sizes(&[1, 1, 5]));
+        tally.merge(&of_sizes(&[5, 7, 0]));
+        assert_eq!(tally.histogram(), of_sizes(&[0, 1, 1, 5, 5, 7]));
+        assert_eq!(tally.distinct_sizes(), 4);
+    }
+
+    #[test]
+    fn numbers_saturate_and_never_wrap() {
+        let mut tally = Tally::default();
+        tally.add(3, u64::MAX);
+        tally.add(3, 5);
+        tally.add(u64::MAX, 1);
+        assert_eq!(tally.histogram().runs(), [Run { size: 3, groups: LARGEST }]);
+    }
+
+    #[test]
+    fn runs_that_break_the_promises_are_refused() {
+        let run = |size, groups| Run { size, groups };
+        assert!(Coco::from_sorted_runs(vec![run(1, 1), run(2, 9)]).is_some());
+        for bad in [
+            vec![run(2, 1), run(1, 1)],
+            vec![run(1, 1), run(1, 1)],
+            vec![run(1, 0)],
+            vec![run(u64::MAX, 1)],
+            vec![run(1, LARGEST), run(2, 1)],
+        ] {
+            assert_eq!(Coco::from_sorted_runs(bad), None);
+        }
+    }
+}

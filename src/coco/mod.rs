@@ -1,0 +1,21 @@
+//! Count-of-counts (group-size) histograms: the exact ones, their private estimation, their error.
+//!
+//! A histogram says how many groups there are of each size. Three views of it, with K the largest
+//! size and G the public number of groups (Kuo et al. 2018):
+//! `H[i]` groups of size i; `Hc[i]` groups of size at most i; `Hg` the G sizes in ascending order.
+//! It is held as runs (size, groups), so the work grows with the number of distinct sizes or with
+//! K, never with G, except for the noise of `Hg`.
+
+mod estimate;
+mod histogram;
+mod isotonic;
+mod mechanism;
+mod simplex;
+mod statistics;
+mod storage;
+
+pub use estimate::{Estimate, EstimatedRun};
+pub use histogram::{Coco, DpCoco, Run, Tally};
+pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};
+pub use statistics::{StatisticsError, emd};
+pub use storage::FormatError;

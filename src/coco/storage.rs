@@ -1,0 +1,158 @@
+//! Text and binary forms of histograms.
+//!
+//! Text: `{1:2, 2:1, 4:1}`, sizes ascending. Binary: a version byte, then the runs as postcard
+//! writes them (a length and pairs of variable-length integers).
+
+use super::histogram::{Coco, LARGEST, Run, Tally};
+use std::fmt;
+
+/// The first byte of every stored histogram; a new layout takes the next number.
+const VERSION: u8 = 1;
+
+/// Why a text or a byte string is no histogram. Messages never repeat the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FormatError {
+    Braces,
+    Pair,
+    Number,
+    Overflow,
+    Version(u8),
+    Corrupt,
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FormatError::Braces => write!(f, "the histogram must stand in braces"),
+            FormatError::Pair => write!(f, "each entry must be size:groups"),
+            FormatError::Number => {
+                write!(f, "sizes and numbers of groups must be integers from 0 to {LARGEST}")
+            }
+            FormatError::Overflow => write!(f, "there are more than {LARGEST} groups"),
+            FormatError::Version(version) => {
+                write!(f, "format version {version} is not known, expected {VERSION}")
+            }
+            FormatError::Corrupt => write!(f, "the binary form is damaged"),
+        }
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+impl Coco {
+    /// Reads `{size:groups, ...}`, in any order; entries of one size add up.
+    pub fn parse(text: &str) -> Result<Coco, FormatError> {
+        let inner = text
+            .trim()
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'))
+            .ok_or(FormatError::Braces)?;
+        let mut tally = Tally::default();
+        let mut total = 0u64;
+        if !inner.trim().is_empty() {
+            for entry in inner.split(',') {
+                let (size, groups) = entry.split_once(':').ok_or(FormatError::Pair)?;
+                let (size, groups) = (parse_number(size)?, parse_number(groups)?);
+                total = total.checked_add(groups).ok_or(FormatError::Overflow)?;
+                tally.add(size, groups);
+            }
+        }
+        if total > LARGEST { Err(FormatError::Overflow) } else { Ok(tally.histogram()) }
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // writing integers into a growing vector cannot fail
+        postcard::to_extend(self.runs(), vec![VERSION]).unwrap_or_default()
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Coco, FormatError> {
+        let (version, body) = bytes.split_first().ok_or(FormatError::Corrupt)?;
+        if *version != VERSION {
+            return Err(FormatError::Version(*version));
+        }
+        match postcard::take_from_bytes::<Vec<Run>>(body) {
+            Ok((runs, [])) => Coco::from_sorted_runs(runs).ok_or(FormatError::Corrupt),
+            _ => Err(FormatError::Corrupt),
+        }
+    }
+
+    /// `{"1": 2, "2": 1, "4": 1}`
+    pub fn to_json(&self) -> serde_json::Value {
+        self.runs()
+            .iter()
+            .map(|run| (run.size.to_string(), serde_json::Value::from(run.groups)))
+            .collect()
+    }
+}
+
+fn parse_number(text: &str) -> Result<u64, FormatError> {
+    match text.trim().parse::<u64>() {
+        Ok(number) if number <= LARGEST => Ok(number),
+        _ => Err(FormatError::Number),
+    }
+}
+
+impl fmt::Display for Coco {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{")?;
+        for (i, run) in self.runs().iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{}:{}", run.size, run.groups)?;
+        }
+        write!(f, "}}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::histogram::tests::of_sizes;
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn both_forms_read_back(sizes in prop::collection::vec(0u64..=LARGEST, 0..20)) {
+            let histogram = of_sizes(&sizes);
+            prop_assert_eq!(&Coco::parse(&histogram.to_string()).unwrap(), &histogram);
+            prop_assert_eq!(&Coco::from_bytes(&histogram.to_bytes()).unwrap(), &histogram);
+        }
+
+        #[test]
+        fn damaged_bytes_are_an_error_or_a_valid_histogram(
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mut stored = vec![VERSION];
+            stored.extend(&bytes);
+            if let Ok(histogram) = Coco::from_bytes(&stored) {
+                prop_assert_eq!(histogram.to_bytes(), stored);
+            }
+        }
+    }
+
+    #[test]
+    fn the_text_form_is_the_documented_one() {
+        assert_eq!(of_sizes(&[4, 2, 1, 1]).to_string(), "{1:2, 2:1, 4:1}");
+        assert_eq!(Coco::default().to_string(), "{}");
+        assert_eq!(Coco::parse(" { 4:1,1 : 2, 1:1, 9:0 } ").unwrap().to_string(), "{1:3, 4:1}");
+        assert_eq!(of_sizes(&[1, 1, 9]).to_json().to_string(), r#"{"1":2,"9":1}"#);
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_refused() {
+        for (text, error) in [
+            ("", FormatError::Braces),
+            ("{1:1", FormatError::Braces),
+            ("{1}", FormatError::Pair),
+            ("{1:1,}", FormatError::Pair),
+            ("{-1:1}", FormatError::Number),
+            ("{1:x}", FormatError::Number),
+            ("{1:9223372036854775808}", FormatError::Number),
+            ("{1:9223372036854775807, 2:1}", FormatError::Overflow),
+        ] {
+            assert_eq!(Coco::parse(text), Err(error), "{text}");
+        }
+        assert_eq!(Coco::from_bytes(&[]), Err(FormatError::Corrupt));
+        assert_eq!(Coco::from_bytes(&[2, 0]), Err(FormatError::Version(2)));
+        assert_eq!(Coco::from_bytes(&[1, 0, 0]), Err(FormatError::Corrupt));
+    }
+}

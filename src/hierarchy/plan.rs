@@ -1,0 +1,267 @@
+//! What a hierarchy release will do, settled from public arguments before any data are read.
+
+use super::consistency::Consistency;
+use crate::coco::{CocoMechanism, MAX_SIZE_LIMIT, Method};
+use crate::noise::ScaleError;
+use crate::privacy::{Epsilon, ShareError};
+use std::fmt;
+
+/// The largest number of levels, the root's included.
+pub const MAX_LEVELS: usize = 10;
+
+/// How the regions of one level are measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LevelPlan {
+    pub method: Method,
+    /// What each region's measurement is calibrated to; the regions of a level hold disjoint
+    /// entities and compose in parallel.
+    pub epsilon: f64,
+}
+
+/// A hierarchy release: the estimator and budget of each level, the consistency method, K.
+///
+/// The levels that are measured compose sequentially, so the whole release satisfies
+/// [`ReleasePlan::epsilon`]-differential privacy (Kuo et al., theorem 1).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReleasePlan {
+    epsilon: Epsilon,
+    levels: Vec<Option<LevelPlan>>,
+    consistency: Consistency,
+    max_size: u64,
+}
+
+/// Which argument cannot be planned with, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlanError {
+    Epsilon { value: f64 },
+    Scale { value: f64, error: ScaleError },
+    Estimator { word: String },
+    EstimatorCount { got: usize, levels: usize },
+    Consistency { word: String },
+    ShareCount { got: usize, levels: usize },
+    Share(ShareError),
+    SharesWithoutLevels,
+    MaxSize { value: i64 },
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::Epsilon { value } => {
+                write!(f, "epsilon must be a positive, finite number, got {value}")
+            }
+            PlanError::Scale { value, error } => write!(f, "epsilon {value} {error}"),
+            PlanError::Estimator { word } => write!(f, "estimators: unknown word \"{word}\""),
+            PlanError::EstimatorCount { got, levels } => write!(
+                f,
+                "estimators must name one for all levels or one for each of the {levels}, \
+                 got {got}"
+            ),
+            PlanError::Consistency { word } => write!(f, "consistency: unknown word \"{word}\""),
+            PlanError::ShareCount { got, levels } => write!(
+                f,
+                "budget_shares must hold one share for each of the {levels} levels, got {got}"
+            ),
+            PlanError::Share(error) => write!(f, "budget_shares {error}"),
+            PlanError::SharesWithoutLevels => {
+                write!(f, "budget_shares has no meaning with consistency \"bottom_up\"")
+            }
+            PlanError::MaxSize { value } => {
+                write!(f, "max_size must be from 1 to {MAX_SIZE_LIMIT}, got {value}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl PlanError {
+    /// What the caller can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            PlanError::Epsilon { .. } => "Typical values are 0.1 to 10.".into(),
+            PlanError::Scale { .. } => {
+                "The noise scale of a level is its estimator's sensitivity over its share of \
+                 epsilon."
+                    .into()
+            }
+            PlanError::Estimator { .. } => {
+                format!("Valid estimators: {}.", words(&Method::WORDS.map(|(word, _)| word)))
+            }
+            PlanError::Consistency { .. } => format!(
+                "Valid consistency methods: {}.",
+                words(&Consistency::WORDS.map(|(word, _)| word))
+            ),
+            PlanError::EstimatorCount { .. } => {
+                "Levels are counted from the root, which is a level of its own.".into()
+            }
+            PlanError::ShareCount { .. } => {
+                "Levels are counted from the root, which is a level of its own; without \
+                 budget_shares every level gets the same share."
+                    .into()
+            }
+            PlanError::Share(_) => "Example for three levels: '{0.2,0.3,0.5}'.".into(),
+            PlanError::SharesWithoutLevels => {
+                "\"bottom_up\" spends all of epsilon at the leaves: leave budget_shares out.".into()
+            }
+            PlanError::MaxSize { .. } => {
+                "Choose a public bound that few groups exceed; larger groups are counted at it."
+                    .into()
+            }
+        }
+    }
+}
+
+fn words(words: &[&str]) -> String {
+    words.join(", ")
+}
+
+impl ReleasePlan {
+    /// `levels`: their number with the root's, at least 1. `estimators`: one word for all levels or
+    /// one per level. `shares`: of epsilon, one per level; equal ones if None.
+    ///
+    /// Errors: see [`PlanError`]; each names its argument.
+    pub fn new(
+        levels: usize,
+        epsilon: f64,
+        estimators: &[String],
+        consistency: &str,
+        max_size: i64,
+        shares: Option<&[f64]>,
+    ) -> Result<ReleasePlan, PlanError> {
+        let budget = Epsilon::new(epsilon).map_err(|_| PlanError::Epsilon { value: epsilon })?;
+        let consistency = Consistency::parse(consistency)
+            .ok_or_else(|| PlanError::Consistency { word: consistency.to_string() })?;
+        let max_size = u64::try_from(max_size)
+            .ok()
+            .filter(|size| (1..=MAX_SIZE_LIMIT).contains(size))
+            .ok_or(PlanError::MaxSize { value: max_size })?;
+        let methods = estimators
+            .iter()
+            .map(|word| {
+                Method::parse(word).ok_or_else(|| PlanError::Estimator { word: word.clone() })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let method_of = |level: usize| match methods.as_slice() {
+            [one] => Ok(*one),
+            many if many.len() == levels => Ok(many[level]),
+            many => Err(PlanError::EstimatorCount { got: many.len(), levels }),
+        };
+
+        let parts = match shares {
+            Some(_) if consistency == Consistency::BottomUp => {
+                return Err(PlanError::SharesWithoutLevels);
+            }
+            Some(shares) if shares.len() != levels => {
+                return Err(PlanError::ShareCount { got: shares.len(), levels });
+            }
+            Some(shares) => budget.split(shares).map_err(PlanError::Share)?,
+            None if consistency == Consistency::BottomUp => vec![budget.whole(); levels],
+            None => budget.split_equally(levels),
+        };
+        let levels = (0..levels)
+            .map(|level| {
+                let plan = LevelPlan { method: method_of(level)?, epsilon: parts[level] };
+                // a scale that cannot be sampled is refused here, before anything is charged
+                CocoMechanism::new(plan.method, 0, max_size, plan.epsilon)
+                    .map_err(|error| PlanError::Scale { value: epsilon, error })?;
+                Ok(consistency.measures(level, levels).then_some(plan))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(ReleasePlan { epsilon: budget, levels, consistency, max_size })
+    }
+
+    /// The whole budget: what is charged.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// One entry per level from the root down; None where nothing is measured.
+    pub fn levels(&self) -> &[Option<LevelPlan>] {
+        &self.levels
+    }
+
+    pub fn consistency(&self) -> Consistency {
+        self.consistency
+    }
+
+    pub fn max_size(&self) -> u64 {
+        self.max_size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(
+        levels: usize,
+        epsilon: f64,
+        estimators: &[&str],
+        consistency: &str,
+        max_size: i64,
+        shares: Option<&[f64]>,
+    ) -> Result<ReleasePlan, PlanError> {
+        let estimators: Vec<String> = estimators.iter().map(|s| s.to_string()).collect();
+        ReleasePlan::new(levels, epsilon, &estimators, consistency, max_size, shares)
+    }
+
+    #[test]
+    fn the_parts_of_all_levels_stay_within_epsilon() {
+        let plan = plan(3, 1.0, &["H", "Hc", "Hg"], "matching", 10, None).unwrap();
+        let methods: Vec<Method> = plan.levels().iter().flatten().map(|p| p.method).collect();
+        assert_eq!(methods, [Method::H, Method::Hc, Method::Hg]);
+        let total: f64 = plan.levels().iter().flatten().map(|p| p.epsilon).sum();
+        assert!(total <= 1.0 && total > 1.0 - 1e-14);
+    }
+
+    #[test]
+    fn bottom_up_spends_everything_at_the_leaves() {
+        let plan = plan(3, 1.0, &["Hc"], "bottom_up", 10, None).unwrap();
+        assert!(plan.levels()[..2].iter().all(Option::is_none));
+        assert!(plan.levels()[2].unwrap().epsilon > 1.0 - 1e-14);
+    }
+
+    #[test]
+    fn each_bad_argument_has_its_own_error() {
+        let estimator = |word: &str| PlanError::Estimator { word: word.into() };
+        for (outcome, error) in [
+            (plan(3, -1.0, &["Hc"], "none", 10, None), PlanError::Epsilon { value: -1.0 }),
+            (plan(3, 1.0, &["hc"], "none", 10, None), estimator("hc")),
+            (plan(3, 1.0, &["cut"], "none", 10, None), estimator("cut")),
+            (
+                plan(3, 1.0, &["Hc", "Hc"], "none", 10, None),
+                PlanError::EstimatorCount { got: 2, levels: 3 },
+            ),
+            (plan(3, 1.0, &[], "none", 10, None), PlanError::EstimatorCount { got: 0, levels: 3 }),
+            (
+                plan(3, 1.0, &["Hc"], "pgsr", 10, None),
+                PlanError::Consistency { word: "pgsr".into() },
+            ),
+            (plan(3, 1.0, &["Hc"], "none", 0, None), PlanError::MaxSize { value: 0 }),
+            (plan(3, 1.0, &["Hc"], "none", -4, None), PlanError::MaxSize { value: -4 }),
+            (
+                plan(3, 1.0, &["Hc"], "none", 10, Some(&[1.0])),
+                PlanError::ShareCount { got: 1, levels: 3 },
+            ),
+            (
+                plan(2, 1.0, &["Hc"], "none", 10, Some(&[0.5, 0.6])),
+                PlanError::Share(ShareError::SumNotOne { sum: 1.1 }),
+            ),
+            (
+                plan(2, 1.0, &["Hc"], "bottom_up", 10, Some(&[0.5, 0.5])),
+                PlanError::SharesWithoutLevels,
+            ),
+        ] {
+            assert_eq!(outcome.unwrap_err(), error);
+        }
+        for epsilon in [f64::NAN, f64::INFINITY, 0.0] {
+            let error = plan(1, epsilon, &["Hc"], "none", 10, None).unwrap_err();
+            assert!(matches!(error, PlanError::Epsilon { .. }));
+        }
+        for epsilon in [1e-9, 1e8] {
+            let error = plan(3, epsilon, &["Hc"], "none", 10, None).unwrap_err();
+            assert!(matches!(error, PlanError::Scale { .. }), "{error}");
+        }
+    }
+}

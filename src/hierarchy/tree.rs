@@ -1,0 +1,158 @@
+//! The tree of regions, built from the paths of its leaves.
+
+use crate::coco::{Coco, Tally};
+use std::fmt;
+use std::ops::Range;
+
+/// A region: its path from below the root, and where its children stand in [`Tree::regions`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    pub path: Vec<String>,
+    pub children: Range<usize>,
+}
+
+/// All regions level by level, in the order of their paths within a level.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    regions: Vec<Region>,
+    levels: Vec<Range<usize>>,
+}
+
+/// The leaf paths do not form a tree. Regions are public, so the path may be named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TreeError {
+    WrongDepth { path: Vec<String>, depth: usize },
+    DuplicateLeaf { path: Vec<String> },
+}
+
+impl fmt::Display for TreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TreeError::WrongDepth { path, depth } => {
+                write!(f, "region {path:?} has {} path elements, expected {depth}", path.len())
+            }
+            TreeError::DuplicateLeaf { path } => write!(f, "region {path:?} occurs twice"),
+        }
+    }
+}
+
+impl std::error::Error for TreeError {}
+
+impl Tree {
+    /// The tree whose leaves have these paths, each of `depth` elements, and what belongs to each
+    /// leaf in the tree's order. A depth of 0 gives the root alone; it is then the only leaf.
+    ///
+    /// Errors: a path of another length; a path that occurs twice.
+    pub fn from_leaves<T>(
+        depth: usize,
+        mut leaves: Vec<(Vec<String>, T)>,
+    ) -> Result<(Tree, Vec<T>), TreeError> {
+        if let Some((path, _)) = leaves.iter().find(|(path, _)| path.len() != depth) {
+            return Err(TreeError::WrongDepth { path: path.clone(), depth });
+        }
+        leaves.sort_by(|a, b| a.0.cmp(&b.0));
+        if let Some(pair) = leaves.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(TreeError::DuplicateLeaf { path: pair[0].0.clone() });
+        }
+
+        let mut regions = vec![Region { path: vec![], children: 0..0 }];
+        let mut levels: Vec<Range<usize>> = std::iter::once(0..1).collect();
+        for level in 1..=depth {
+            let begin = regions.len();
+            for (path, _) in &leaves {
+                let prefix = &path[..level];
+                if regions[begin..].last().is_none_or(|last| last.path != prefix) {
+                    regions.push(Region { path: prefix.to_vec(), children: 0..0 });
+                }
+            }
+            // parents and children are both in the order of their paths
+            let mut next = begin;
+            for parent in levels[level - 1].clone() {
+                let first = next;
+                while regions.get(next).is_some_and(|r| r.path[..level - 1] == regions[parent].path)
+                {
+                    next += 1;
+                }
+                regions[parent].children = first..next;
+            }
+            levels.push(begin..regions.len());
+        }
+        Ok((Tree { regions, levels }, leaves.into_iter().map(|(_, value)| value).collect()))
+    }
+
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// The number of levels, the root's included.
+    pub fn depth(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Where the regions of a level stand in [`Tree::regions`].
+    pub fn level(&self, level: usize) -> Range<usize> {
+        self.levels[level].clone()
+    }
+
+    pub fn leaves(&self) -> Range<usize> {
+        self.level(self.depth() - 1)
+    }
+
+    /// A histogram for every region from those of the leaves: each is the sum of its children.
+    pub fn sums(&self, leaves: Vec<Coco>) -> Vec<Coco> {
+        let mut sums = vec![Coco::default(); self.leaves().start];
+        sums.extend(leaves);
+        for region in (0..self.leaves().start).rev() {
+            let mut tally = Tally::default();
+            for child in self.regions[region].children.clone() {
+                tally.merge(&sums[child]);
+            }
+            sums[region] = tally.histogram();
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(depth: usize, leaves: &[&[&str]]) -> Result<Tree, TreeError> {
+        let leaves =
+            leaves.iter().map(|path| (path.iter().map(|s| s.to_string()).collect(), ())).collect();
+        Tree::from_leaves(depth, leaves).map(|(tree, _)| tree)
+    }
+
+    #[test]
+    fn children_stand_together_below_their_parent() {
+        let tree =
+            tree(2, &[&["b", "x"], &["a", "y"], &["a", "x"], &["c", "x"], &["b", "a"]]).unwrap();
+        let paths: Vec<String> = tree.regions().iter().map(|r| r.path.join("/")).collect();
+        assert_eq!(paths, ["", "a", "b", "c", "a/x", "a/y", "b/a", "b/x", "c/x"]);
+        let children: Vec<_> = tree.regions().iter().map(|r| r.children.clone()).collect();
+        assert_eq!(children[..4], [1..4, 4..6, 6..8, 8..9]);
+        assert_eq!((tree.level(1), tree.leaves(), tree.depth()), (1..4, 4..9, 3));
+    }
+
+    #[test]
+    fn a_root_alone_and_a_root_without_leaves() {
+        let alone = tree(0, &[&[]]).unwrap();
+        assert_eq!((alone.depth(), alone.leaves()), (1, 0..1));
+        let empty = tree(2, &[]).unwrap();
+        assert_eq!((empty.regions().len(), empty.leaves()), (1, 1..1));
+        assert_eq!(empty.sums(vec![]), [Coco::default()]);
+    }
+
+    #[test]
+    fn paths_that_are_no_tree_are_refused() {
+        let owned = |path: &[&str]| path.iter().map(|s| s.to_string()).collect();
+        assert_eq!(
+            tree(2, &[&["a"]]).unwrap_err(),
+            TreeError::WrongDepth { path: owned(&["a"]), depth: 2 }
+        );
+        assert_eq!(
+            tree(1, &[&["a"], &["b"], &["a"]]).unwrap_err(),
+            TreeError::DuplicateLeaf { path: owned(&["a"]) }
+        );
+    }
+}

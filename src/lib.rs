@@ -1,0 +1,9 @@
+//! pg_dp: differentially private statistics released from inside PostgreSQL.
+//!
+//! Modules depend downwards only: `pg` -> `hierarchy` -> `coco` -> `privacy` -> `noise`. Everything
+//! but `pg` knows nothing of PostgreSQL and builds without it.
+
+pub mod coco;
+pub mod hierarchy;
+pub mod noise;
+pub mod privacy;
