@@ -7,3 +7,6 @@ pub mod coco;
 pub mod hierarchy;
 pub mod noise;
 pub mod privacy;
+
+#[cfg(feature = "pgrx")]
+pub mod pg;

@@ -1,6 +1,6 @@
 //! A noisy histogram with the uncertainty of each group's size, which merging needs.
 
-use super::histogram::{Coco, Run};
+use super::histogram::{Coco, DpCoco, Run};
 
 /// `groups` groups whose size is estimated as `size` with this variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +35,12 @@ impl Estimate {
         &self.runs
     }
 
-    pub fn histogram(&self) -> Coco {
+    /// The estimate as it is published, without the variances.
+    pub fn released(&self) -> DpCoco {
+        DpCoco::new(self.histogram())
+    }
+
+    pub(crate) fn histogram(&self) -> Coco {
         self.runs.iter().map(|run| Run { size: run.size, groups: run.groups }).collect()
     }
 }

@@ -33,15 +33,25 @@ pub enum Method {
 impl Method {
     /// Every word that a user can write, with its meaning.
     pub const WORDS: [(&'static str, Method); 5] = [
+        (Method::H.word(), Method::H),
+        (Method::Hc.word(), Method::Hc),
+        (Method::HcL2.word(), Method::HcL2),
+        (Method::Hg.word(), Method::Hg),
         ("auto", Method::Hc),
-        ("H", Method::H),
-        ("Hc", Method::Hc),
-        ("Hc_l2", Method::HcL2),
-        ("Hg", Method::Hg),
     ];
 
     pub fn parse(word: &str) -> Option<Method> {
         Method::WORDS.iter().find(|(known, _)| *known == word).map(|(_, method)| *method)
+    }
+
+    /// The word for this very method, never "auto".
+    pub const fn word(self) -> &'static str {
+        match self {
+            Method::H => "H",
+            Method::Hc => "Hc",
+            Method::HcL2 => "Hc_l2",
+            Method::Hg => "Hg",
+        }
     }
 
     /// The L1 distance by which one entity moves what is measured.

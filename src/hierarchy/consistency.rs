@@ -21,14 +21,23 @@ pub enum Consistency {
 impl Consistency {
     /// Every word that a user can write, with its meaning.
     pub const WORDS: [(&'static str, Consistency); 4] = [
-        ("matching", Consistency::Matching),
-        ("matching_unweighted", Consistency::MatchingUnweighted),
-        ("bottom_up", Consistency::BottomUp),
-        ("none", Consistency::None),
+        (Consistency::Matching.word(), Consistency::Matching),
+        (Consistency::MatchingUnweighted.word(), Consistency::MatchingUnweighted),
+        (Consistency::BottomUp.word(), Consistency::BottomUp),
+        (Consistency::None.word(), Consistency::None),
     ];
 
     pub fn parse(word: &str) -> Option<Consistency> {
         Consistency::WORDS.iter().find(|(known, _)| *known == word).map(|(_, c)| *c)
+    }
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            Consistency::Matching => "matching",
+            Consistency::MatchingUnweighted => "matching_unweighted",
+            Consistency::BottomUp => "bottom_up",
+            Consistency::None => "none",
+        }
     }
 
     /// Whether regions of this level are measured.
@@ -38,8 +47,13 @@ impl Consistency {
 
     /// One histogram per region from one estimate per region, in the tree's order. The estimates
     /// of a parent's children have as many groups together as the parent's, where both are
-    /// measured.
-    pub(super) fn apply(self, tree: &Tree, estimates: Vec<Estimate>) -> Vec<Coco> {
+    /// measured. `checkpoint` is called once per region; it may unwind.
+    pub(super) fn apply(
+        self,
+        tree: &Tree,
+        estimates: Vec<Estimate>,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Vec<Coco> {
         let merge = match self {
             Consistency::Matching => Merge::Weighted,
             Consistency::MatchingUnweighted => Merge::Mean,
@@ -48,6 +62,7 @@ impl Consistency {
         };
         let mut estimates = estimates;
         for parent in 0..tree.leaves().start {
+            checkpoint();
             let children = tree.regions()[parent].children.clone();
             let own: Vec<&Estimate> = estimates[children.clone()].iter().collect();
             let merged = match_and_merge(&estimates[parent], &own, merge);

@@ -40,6 +40,6 @@ pub fn release<R: RandomWords + ?Sized>(
         observer.level_measured(level, regions.len());
     }
     drop(truth); // from here on everything is post-processing of released estimates
-    let histograms = plan.consistency().apply(tree, estimates);
+    let histograms = plan.consistency().apply(tree, estimates, &mut || observer.checkpoint());
     Ok(histograms.into_iter().map(DpCoco::new).collect())
 }

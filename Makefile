@@ -1,0 +1,77 @@
+# Everything between a checkout and a running server. Cargo alone suffices for what needs no server.
+
+PG_CONFIG ?= /usr/lib/postgresql/15/bin/pg_config
+export PG_CONFIG
+
+# These stay unexpanded until a recipe needs them: on a new machine `packages` has to bring pg_config first.
+PG_VERSION = $(shell $(PG_CONFIG) --version)
+PG_MAJOR = $(or $(filter 15 16 17 18,$(shell echo '$(PG_VERSION)' | sed 's/^PostgreSQL \([0-9]*\).*/\1/')),\
+    $(error pg_dp builds for PostgreSQL 15 to 18, and $(PG_CONFIG) is of "$(PG_VERSION)"))
+FOR_PG = --no-default-features --features pg$(PG_MAJOR)
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+LIBRARY := $(TARGET)/release/libpg_dp.so
+START := $(shell date +%s)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL: # prerequisites are steps, in their order
+.PHONY: help demo test cluster psql stop packages build install start unit lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo 'PG_CONFIG=/path/to/pg_config chooses another PostgreSQL, 15 to 18 (now $(PG_CONFIG)).'
+
+demo: start ## build, start a throwaway server, and walk through what pg_dp does
+	@eval "$$(pgrx-config/cluster env)"; demo/demo
+	@echo "==> finished after $$(($$(date +%s) - $(START))) s in all" >&2
+
+test: packages unit start ## all tests: those in Rust, then those against a server
+	@echo '==> testing against PostgreSQL $(PG_MAJOR)' >&2
+	@eval "$$(pgrx-config/cluster env)"; tests/run
+	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
+
+cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it
+	@pgrx-config/cluster env
+
+psql: start ## psql in the throwaway server
+	@pgrx-config/cluster psql
+
+stop: ## stop the throwaway server and remove its data
+	@pgrx-config/cluster stop
+
+packages: ## install the Debian packages that are missing
+	@pgrx-config/packages
+
+build: packages ## build the extension
+	@echo '==> building pg_dp for PostgreSQL $(PG_MAJOR)$(if $(wildcard $(LIBRARY)),, (first time: about 3 minutes))' >&2
+	@PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' cargo build --release $(FOR_PG) >&2
+
+# Only what has changed. install(1) writes a new file instead of into the old one, which running servers have mapped.
+install: build ## install it where that PostgreSQL looks for extensions
+	@put() { \
+	    cmp -s "$$1" "$$2" && return; \
+	    echo "==> installing $$2" >&2; \
+	    $$([ -w "$$(dirname "$$2")" ] || echo sudo) install -m "$$3" "$$1" "$$2" >&2; \
+	}; \
+	put $(LIBRARY) "$$($(PG_CONFIG) --pkglibdir)/pg_dp.so" 755; \
+	for file in pg_dp.control sql/pg_dp--*.sql; do \
+	    put $$file "$$($(PG_CONFIG) --sharedir)/extension/$${file#sql/}" 644; \
+	done
+
+start: install
+	@pgrx-config/cluster start
+
+unit: ## the tests that need no PostgreSQL
+	@echo '==> testing what needs no PostgreSQL' >&2
+	@cargo test --no-default-features
+
+# The release profile shares bindgen's run over the headers with `build`.
+lint: packages ## rustfmt and clippy
+	@echo '==> checking format and lints, without PostgreSQL and with $(PG_MAJOR)' >&2
+	@cargo fmt --check
+	@cargo clippy --all-targets --no-default-features -- -D warnings
+	@PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' cargo clippy --release $(FOR_PG) -- -D warnings
+
+clean: stop ## remove the server and all that was built
+	@cargo clean

@@ -1,0 +1,165 @@
+//! `coco_agg` in both forms, and the release aggregate in one step.
+
+use super::errors::{Result, error, internal, invalid, required};
+use super::expanded;
+use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request};
+use crate::coco::{Coco, DpCoco, Tally};
+use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
+use pgrx::datum::{Datum, Internal};
+use pgrx::pg_sys::{FunctionCallInfo, MemoryContext, Oid};
+use pgrx::prelude::*;
+use pgrx::{FromDatum, PgMemoryContexts};
+
+/// A `coco` that is being aggregated: the datum itself, so that it can be changed in place.
+struct CocoState(pg_sys::Datum);
+
+impl FromDatum for CocoState {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _: Oid,
+    ) -> Option<CocoState> {
+        (!is_null).then_some(CocoState(datum))
+    }
+}
+
+unsafe impl<'fcx> ArgAbi<'fcx> for CocoState {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> CocoState {
+        unsafe { arg.unbox_arg_using_from_datum() }.expect("the argument is not NULL")
+    }
+}
+
+unsafe impl BoxRet for CocoState {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        unsafe { fcinfo.return_raw_datum(self.0) }
+    }
+}
+
+/// Where an aggregate's state lives; None for a call outside any aggregation.
+fn aggregate_context(fcinfo: FunctionCallInfo) -> Option<MemoryContext> {
+    let mut context = std::ptr::null_mut();
+    let kind = unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) };
+    (kind != 0).then_some(context)
+}
+
+fn change(state: CocoState, fcinfo: FunctionCallInfo, apply: impl FnOnce(&mut Tally)) -> CocoState {
+    let lifetime =
+        aggregate_context(fcinfo).unwrap_or_else(|| PgMemoryContexts::CurrentMemoryContext.value());
+    CocoState(unsafe { expanded::change(state.0, lifetime, apply) })
+}
+
+/// Adds one group to a histogram: the transition function of `coco_agg(size)`.
+///
+/// A NULL or negative size is an error here, where exact values are built by someone who may read
+/// them. Releases never fail on private rows: see `public_size` and `source`.
+#[pg_extern(immutable, parallel_safe)]
+fn coco_add(
+    state: Option<CocoState>,
+    size: Option<i64>,
+    fcinfo: FunctionCallInfo,
+) -> Result<CocoState> {
+    let state = required(state, "coco")?;
+    let size = required(size, "size").map_err(|report| {
+        report.set_hint("Use coalesce(size, 0) for groups without entities, or leave them out.")
+    })?;
+    let size = u64::try_from(size).map_err(|_| {
+        error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "size must not be negative")
+            .set_hint("A size is the number of entities in a group.")
+    })?;
+    Ok(change(state, fcinfo, |tally| tally.add(size, 1)))
+}
+
+/// Adds a histogram to another: the combine function, and the transition of `coco_agg(coco)`.
+#[pg_extern(immutable, parallel_safe)]
+fn coco_merge(state: CocoState, other: Coco, fcinfo: FunctionCallInfo) -> CocoState {
+    change(state, fcinfo, |tally| tally.merge(&other))
+}
+
+/// The state of the one-step aggregate: the sizes so far and what was asked for.
+struct OneStep {
+    tally: Tally,
+    request: Request,
+}
+
+/// The transition functions of `dp_coco_histogram(size, epsilon [, max_size [, method]])`.
+#[pg_extern(volatile)]
+fn dp_coco_histogram_add(
+    state: Internal,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    fcinfo: FunctionCallInfo,
+) -> Result<Internal> {
+    let (max_size, method) = (Some(DEFAULT_MAX_SIZE), Some(DEFAULT_METHOD));
+    one_step(state, size, epsilon, max_size, method, fcinfo)
+}
+
+#[pg_extern(volatile)]
+fn dp_coco_histogram_add_capped(
+    state: Internal,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    fcinfo: FunctionCallInfo,
+) -> Result<Internal> {
+    one_step(state, size, epsilon, max_size, Some(DEFAULT_METHOD), fcinfo)
+}
+
+#[pg_extern(volatile)]
+fn dp_coco_histogram_add_by_method(
+    state: Internal,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    method: Option<&str>,
+    fcinfo: FunctionCallInfo,
+) -> Result<Internal> {
+    one_step(state, size, epsilon, max_size, method, fcinfo)
+}
+
+fn one_step(
+    mut state: Internal,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    method: Option<&str>,
+    fcinfo: FunctionCallInfo,
+) -> Result<Internal> {
+    let context = aggregate_context(fcinfo)
+        .ok_or_else(|| internal("a transition function was called outside of its aggregate"))?;
+    match unsafe { state.get_mut::<OneStep>() } {
+        Some(running) if running.request.is(epsilon, max_size, method) => {
+            running.tally.add(public_size(size), 1);
+        }
+        Some(_) => {
+            return Err(invalid(
+                "epsilon, max_size and method must be the same for all rows of dp_coco_histogram",
+                "Use constants, not columns.",
+            ));
+        }
+        None => {
+            let mut tally = Tally::default();
+            tally.add(public_size(size), 1);
+            let request = Request::new(epsilon, max_size, method)?;
+            let running =
+                PgMemoryContexts::For(context).leak_and_drop_on_delete(OneStep { tally, request });
+            state = Internal::from(Some(pg_sys::Datum::from(running)));
+        }
+    }
+    Ok(state)
+}
+
+/// A row is a group, whatever its size says: NULL and negative sizes count as 0, so that no error
+/// depends on a private row.
+fn public_size(size: Option<i64>) -> u64 {
+    size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
+}
+
+/// The final function of the one-step aggregate. Without rows there are no groups: nothing is
+/// private, and the histogram is empty.
+#[pg_extern(volatile)]
+fn dp_coco_histogram_final(state: Internal) -> Result<DpCoco> {
+    match unsafe { state.get::<OneStep>() } {
+        Some(running) => running.request.release(&running.tally.histogram()),
+        None => Ok(DpCoco::default()),
+    }
+}

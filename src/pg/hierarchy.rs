@@ -1,0 +1,144 @@
+//! `dp_hierarchy_release`.
+
+use super::catalog::{Dataset, find_release, read_release, store_release};
+use super::errors::{Result, all_required, error, internal, invalid, required};
+use super::ledger::{self, Charge};
+use super::session::as_role;
+use crate::coco::DpCoco;
+use crate::hierarchy::{Observer, ReleasePlan, release};
+use crate::noise::words_from_system;
+use pgrx::prelude::*;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+type ReleaseRow =
+    (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64));
+
+/// The order matters: check the arguments, serve a stored release, charge, read, add noise.
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_hierarchy_release(
+    dataset: Option<&str>,
+    epsilon: Option<f64>,
+    estimators: Option<Vec<Option<String>>>,
+    consistency: Option<&str>,
+    max_size: Option<i64>,
+    budget_shares: Option<Vec<Option<f64>>>,
+    name: Option<&str>,
+) -> Result<
+    TableIterator<
+        'static,
+        (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64)),
+    >,
+> {
+    let dataset_name = required(dataset, "dataset")?;
+    let epsilon = required(epsilon, "epsilon")?;
+    let estimators = all_required(required(estimators, "estimators")?, "estimators")?;
+    let consistency = required(consistency, "consistency")?;
+    let max_size = required(max_size, "max_size")?;
+    let shares = budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
+
+    let dataset = Dataset::open(dataset_name)?;
+    let levels = dataset.source.hierarchy.len() + 1;
+    let plan =
+        ReleasePlan::new(levels, epsilon, &estimators, consistency, max_size, shares.as_deref())
+            .map_err(|error| invalid(error.to_string(), error.hint()))?;
+
+    let asked = json!({
+        "epsilon": epsilon,
+        "estimators": estimators,
+        "consistency": consistency,
+        "max_size": max_size,
+        "budget_shares": shares,
+    });
+    if let Some(name) = name
+        && let Some(stored) = find_release(&dataset, name, &asked)?
+    {
+        if stored.same_parameters {
+            return Ok(rows(read_release(stored.id)?));
+        }
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
+            format!(
+                "release \"{name}\" of dataset \"{}\" exists already with other parameters",
+                dataset.name
+            ),
+        )
+        .set_hint("dp.releases shows its parameters. Nothing was spent. Choose another name."));
+    }
+
+    let charge = ledger::charge(&Charge {
+        dataset: &dataset,
+        function: "dp_hierarchy_release",
+        epsilon: plan.epsilon(),
+        parameters: ledger_parameters(&plan, name),
+    })?;
+    let (tree, leaves) = as_role(dataset.owner, || dataset.source.read())?;
+    let mut words = words_from_system().map_err(internal)?;
+    let mut progress = Progress::new(levels);
+    let histograms = release(&plan, &tree, leaves, &mut words, &mut progress).map_err(internal)?;
+    if let Some(name) = name {
+        store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
+    }
+    let paths = tree.regions().iter().map(|region| region.path.clone());
+    Ok(rows(paths.zip(histograms).collect()))
+}
+
+/// What the mechanism does, for the ledger: the same plan that is carried out.
+fn ledger_parameters(plan: &ReleasePlan, name: Option<&str>) -> serde_json::Value {
+    let levels: Vec<_> = plan
+        .levels()
+        .iter()
+        .map(|level| {
+            level.map(|level| {
+                json!({
+                    "estimator": level.method.word(),
+                    "sensitivity": level.method.sensitivity(),
+                    "epsilon": level.epsilon,
+                })
+            })
+        })
+        .collect();
+    json!({
+        "levels": levels,
+        "consistency": plan.consistency().word(),
+        "max_size": plan.max_size(),
+        "name": name,
+    })
+}
+
+/// The rows of a release, one region after the other.
+fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static, ReleaseRow> {
+    TableIterator::new(regions.into_iter().flat_map(|(path, histogram)| {
+        let runs = histogram.histogram().runs().to_vec();
+        runs.into_iter()
+            .map(move |run| (path.len() as i32, path.clone(), run.size as i64, run.groups as i64))
+    }))
+}
+
+/// Lets a release be cancelled, and tells how far a long one has come.
+struct Progress {
+    levels: usize,
+    told: Instant,
+}
+
+impl Progress {
+    /// A release that takes less than this says nothing.
+    const QUIET: Duration = Duration::from_secs(2);
+
+    fn new(levels: usize) -> Progress {
+        Progress { levels, told: Instant::now() }
+    }
+}
+
+impl Observer for Progress {
+    fn checkpoint(&mut self) {
+        pgrx::check_for_interrupts!();
+    }
+
+    fn level_measured(&mut self, level: usize, regions: usize) {
+        if self.told.elapsed() >= Progress::QUIET {
+            self.told = Instant::now();
+            pgrx::notice!("measured level {level} of {}: {regions} regions", self.levels - 1);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `dp_coco_histogram`: one private histogram from an exact one.
+
+use super::catalog::Dataset;
+use super::errors::{Result, internal, invalid, required};
+use super::ledger::{self, Charge};
+use crate::coco::{Coco, CocoMechanism, DpCoco, Method};
+use crate::hierarchy::ReleasePlan;
+use crate::noise::words_from_system;
+use pgrx::prelude::*;
+use serde_json::json;
+
+pub(super) const DEFAULT_MAX_SIZE: i64 = 10_000;
+pub(super) const DEFAULT_METHOD: &str = "auto";
+
+/// What a caller asked for, checked: a hierarchy of one level.
+pub(super) struct Request {
+    epsilon: f64,
+    max_size: i64,
+    word: String,
+    plan: ReleasePlan,
+}
+
+impl Request {
+    pub(super) fn new(
+        epsilon: Option<f64>,
+        max_size: Option<i64>,
+        method: Option<&str>,
+    ) -> Result<Request> {
+        let epsilon = required(epsilon, "epsilon")?;
+        let max_size = required(max_size, "max_size")?;
+        let word = required(method, "method")?.to_string();
+        if Method::parse(&word).is_none() {
+            let known = Method::WORDS.map(|(word, _)| word).join(", ");
+            return Err(invalid(
+                format!("method: unknown word \"{word}\""),
+                format!("Valid methods: {known}."),
+            ));
+        }
+        let words = std::slice::from_ref(&word);
+        let plan = ReleasePlan::new(1, epsilon, words, "none", max_size, None)
+            .map_err(|error| invalid(error.to_string(), error.hint()))?;
+        Ok(Request { epsilon, max_size, word, plan })
+    }
+
+    /// Whether the arguments are the same again.
+    pub(super) fn is(
+        &self,
+        epsilon: Option<f64>,
+        max_size: Option<i64>,
+        method: Option<&str>,
+    ) -> bool {
+        epsilon == Some(self.epsilon)
+            && max_size == Some(self.max_size)
+            && method == Some(self.word.as_str())
+    }
+
+    /// Adds the noise. The number of groups is taken to be public.
+    pub(super) fn release(&self, truth: &Coco) -> Result<DpCoco> {
+        let level = self.plan.levels()[0];
+        let level = level.ok_or_else(|| internal("the only level of a histogram is measured"))?;
+        let mechanism =
+            CocoMechanism::new(level.method, truth.groups(), self.plan.max_size(), level.epsilon)
+                .map_err(internal)?;
+        let mut words = words_from_system().map_err(internal)?;
+        let mut checkpoint = || {
+            pgrx::check_for_interrupts!();
+        };
+        let estimate = mechanism.release(truth, &mut words, &mut checkpoint);
+        Ok(estimate.released())
+    }
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_coco_histogram(
+    h: Option<Coco>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    method: Option<&str>,
+    dataset: Option<&str>,
+) -> Result<DpCoco> {
+    let truth = required(h, "h")?;
+    let request = Request::new(epsilon, max_size, method)?;
+    if let Some(name) = dataset {
+        let dataset = Dataset::open(name)?;
+        ledger::charge(&Charge {
+            dataset: &dataset,
+            function: "dp_coco_histogram",
+            epsilon: request.plan.epsilon(),
+            parameters: json!({"method": request.word, "max_size": request.max_size}),
+        })?;
+    }
+    request.release(&truth)
+}

@@ -1,0 +1,104 @@
+//! Acting as another role for a while, and reading under one snapshot.
+
+use super::errors::{Result, internal};
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+use std::ffi::{CStr, CString};
+
+/// The role in whose name the current statement runs.
+pub(super) fn current_role() -> Oid {
+    unsafe { pg_sys::GetUserId() }
+}
+
+pub(super) fn role_name(role: Oid) -> String {
+    unsafe {
+        let name = pg_sys::GetUserNameFromId(role, true);
+        if name.is_null() {
+            format!("role {}", role.to_u32())
+        } else {
+            CStr::from_ptr(name).to_string_lossy().into_owned()
+        }
+    }
+}
+
+/// Whether the current role is that role, a member of it or a superuser.
+pub(super) fn acts_for(role: Oid) -> bool {
+    unsafe { pg_sys::has_privs_of_role(current_role(), role) }
+}
+
+/// Runs `action` as the role that owns the extension's catalog. For fixed statements on the tables
+/// of schema `dp` alone; every SQL function that gets here pins its search_path to pg_catalog.
+pub(super) fn as_catalog_owner<T>(action: impl FnOnce() -> T) -> T {
+    as_role(Oid::from(pg_sys::BOOTSTRAP_SUPERUSERID), action)
+}
+
+/// Runs `action` as another role, without SET ROLE and the like inside.
+pub(super) fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
+    struct Restore(Oid, i32);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            unsafe { pg_sys::SetUserIdAndSecContext(self.0, self.1) }
+        }
+    }
+    let mut restore = Restore(Oid::INVALID, 0);
+    unsafe { pg_sys::GetUserIdAndSecContext(&mut restore.0, &mut restore.1) };
+    let context = restore.1
+        | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32
+        | pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
+    unsafe { pg_sys::SetUserIdAndSecContext(role, context) };
+    let result = action();
+    drop(restore); // also on unwinding, through the guard
+    result
+}
+
+/// Runs a SELECT under the snapshot of the calling statement, so that several reads of one release
+/// see the same state, and gives each row to `visit`.
+pub(super) fn read_rows(sql: &str, mut visit: impl FnMut(&Row) -> Result<()>) -> Result<()> {
+    let sql = CString::new(sql).map_err(internal)?;
+    Spi::connect(|_| {
+        let read_only = true; // keeps the active snapshot
+        let status = unsafe { pg_sys::SPI_execute(sql.as_ptr(), read_only, 0) };
+        if status != pg_sys::SPI_OK_SELECT as i32 {
+            return Err(internal(format!("a query ended with status {status}")));
+        }
+        let (table, rows) = unsafe { (pg_sys::SPI_tuptable, pg_sys::SPI_processed) };
+        for index in 0..rows as usize {
+            let tuple = unsafe { *(*table).vals.add(index) };
+            visit(&Row { tuple, descriptor: unsafe { (*table).tupdesc } })?;
+        }
+        Ok(())
+    })
+}
+
+/// A row of [`read_rows`].
+pub(super) struct Row {
+    tuple: pg_sys::HeapTuple,
+    descriptor: pg_sys::TupleDesc,
+}
+
+impl Row {
+    /// The column at a position counted from 1; the caller knows its type from the query.
+    pub(super) fn get<T: FromDatum>(&self, position: i32) -> Option<T> {
+        unsafe {
+            let mut is_null = false;
+            let datum = pg_sys::SPI_getbinval(self.tuple, self.descriptor, position, &mut is_null);
+            T::from_datum(datum, is_null)
+        }
+    }
+}
+
+/// The extension's schema, quoted for use in a query.
+pub(super) fn extension_schema() -> Result<String> {
+    let sql = "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_dp'";
+    let mut schema = None;
+    read_rows(sql, |row| {
+        schema = row.get(1);
+        Ok(())
+    })?;
+    schema.ok_or_else(|| internal("the extension is not installed in this database"))
+}
+
+/// The extension's type of that name.
+pub(super) fn extension_type(name: &str) -> Result<Oid> {
+    Ok(pgrx::regtypein(&format!("{}.{name}", extension_schema()?)))
+}
