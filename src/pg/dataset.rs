@@ -107,8 +107,9 @@ fn dp_budget(
 > {
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
     let row = execute(
-        "SELECT epsilon_budget, epsilon_spent, epsilon_budget - epsilon_spent, \
-                delta_budget, delta_spent, releases FROM dp.dataset WHERE id = $1",
+        "SELECT trim_scale(epsilon_budget), trim_scale(epsilon_spent), \
+                trim_scale(epsilon_budget - epsilon_spent), trim_scale(delta_budget), \
+                trim_scale(delta_spent), releases FROM dp.dataset WHERE id = $1",
         &[dataset.id.into()],
         |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?)),
     )?;

@@ -20,6 +20,7 @@ pub(super) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Er
 pub(super) fn required<T>(value: Option<T>, name: &str) -> Result<T> {
     value.ok_or_else(|| {
         error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"))
+            .set_hint("Give a value, or leave out an argument that has a default.")
     })
 }
 

@@ -36,7 +36,7 @@ pub(super) fn charge(charge: &Charge) -> Result<i64> {
     )?;
     if charged.is_none() {
         let left = execute(
-            "SELECT (epsilon_budget - epsilon_spent)::text FROM dp.dataset \
+            "SELECT trim_scale(epsilon_budget - epsilon_spent)::text FROM dp.dataset \
              WHERE id = $1 AND dropped_at IS NULL",
             &[dataset.id.into()],
             |row| row.get::<String>(1),

@@ -1,0 +1,28 @@
+-- Makes the example tables, anew each time. From the checkout's root:  psql -f demo/flights.sql
+--
+-- A flight is the private entity: a release must hardly depend on whether any one flight took place.
+-- An aircraft, at one airport for one airline, is the group, and the number of its flights its size.
+-- Which aircraft there are is public: it belongs into a table of its own. Flights without a tail
+-- number (all were cancelled) belong to no group; their key is NULL, and releases leave them out.
+
+\set ON_ERROR_STOP on
+\set quiet_before :QUIET
+\set QUIET on
+
+BEGIN;
+SET LOCAL client_min_messages = warning;
+DROP TABLE IF EXISTS flights, aircraft;
+
+CREATE TABLE flights (origin text, carrier text, tailnum text, departure timestamp);
+\copy flights FROM PROGRAM 'gzip -dc data/flights.csv.gz' (FORMAT csv, HEADER)
+
+CREATE TABLE aircraft (
+    origin text, carrier text, tailnum text,
+    PRIMARY KEY (origin, carrier, tailnum)
+);
+INSERT INTO aircraft SELECT DISTINCT origin, carrier, tailnum FROM flights WHERE tailnum IS NOT NULL;
+COMMIT;
+
+ANALYZE flights, aircraft;
+
+\set QUIET :quiet_before

@@ -1,0 +1,106 @@
+-- dp_hierarchy_release: what is counted, for every shape of data. The noise of epsilon = 1e6 is 0.
+CREATE TABLE household (id int PRIMARY KEY, state text NOT NULL, county text NOT NULL);
+INSERT INTO household VALUES (1, 'A', 'x'), (2, 'A', 'x'), (3, 'A', 'y'), (4, 'B', 'x'), (5, 'B', 'x');
+CREATE TABLE person (id int);
+-- household 5 is empty; NULL and unknown households are nobody's
+INSERT INTO person VALUES (1), (1), (1), (2), (3), (4), (4), (NULL), (NULL), (77);
+SELECT dp_create_dataset('census', 'person', '{id}', '{state,county}', 'household', epsilon_budget => 1e9);
+SELECT * FROM dp_hierarchy_release('census', 1e6);
+SELECT histogram AS root_capped_at_2 FROM histograms($$dp_hierarchy_release('census', 1e6, max_size => 2)$$) WHERE path = '{}';
+
+-- every estimator with every consistency method returns the truth when there is no noise
+CREATE TEMP TABLE truth AS SELECT * FROM histograms($$dp_hierarchy_release('census', 1e6)$$);
+SELECT m AS consistency, count(*) AS estimators, bool_and(same) AS all_true
+  FROM unnest('{matching,matching_unweighted,bottom_up,none}'::text[]) AS m,
+       unnest('{{H},{Hc},{Hc_l2},{Hg},{auto}}'::text[]) AS estimator,
+       LATERAL (SELECT count(*) = 6 AS same FROM histograms(format(
+           'dp_hierarchy_release(''census'', 1e6, estimators => %L, consistency => %L)', ARRAY[estimator], m)) AS r
+           JOIN truth USING (path, histogram)) AS compared
+ GROUP BY m ORDER BY m;
+SELECT count(*) AS mixed FROM histograms($$dp_hierarchy_release('census', 1e6, '{H,Hc,Hg}', budget_shares => '{0.2,0.3,0.5}')$$)
+  JOIN truth USING (path, histogram);
+
+-- one level; groups that are declared public by occurring; a size column
+SELECT dp_create_dataset('flat', 'person', '{id}', '{}', epsilon_budget => 1e9);
+SELECT * FROM dp_hierarchy_release('flat', 1e6);
+CREATE TABLE trip (taxi int, zone text, day date);
+INSERT INTO trip SELECT i % 4, 'z' || i % 4 / 2, DATE '2026-01-01' + i FROM generate_series(1, 10) AS i;
+INSERT INTO trip VALUES (NULL, 'z0', NULL), (9, NULL, NULL);
+SELECT dp_create_dataset('taxis', 'trip', '{taxi}', '{zone}', epsilon_budget => 1e9);
+SELECT * FROM dp_hierarchy_release('taxis', 1e6);
+CREATE TABLE shop (name text, city text, staff int);
+INSERT INTO shop VALUES ('a', 'P', 3), ('b', 'P', NULL), ('c', 'Q', -4), ('d', 'Q', 2000000000), ('e', NULL, 8);
+SELECT dp_create_dataset('shops', 'shop', '{name}', '{city}', size_column => 'staff', epsilon_budget => 1e9);
+SELECT * FROM dp_hierarchy_release('shops', 1e6);
+CREATE TABLE city_shop (name text, city text);
+INSERT INTO city_shop VALUES ('a', 'P'), ('b', 'P'), ('c', 'Q'), ('none', 'Q'), (NULL, 'no shops here');
+INSERT INTO shop VALUES ('a', 'moved?', 4), ('a', 'P', 9223372036 % 7);
+SELECT dp_create_dataset('sums', 'shop', '{name}', '{city}', 'city_shop', 'staff', epsilon_budget => 1e9);
+SELECT * FROM dp_hierarchy_release('sums', 1e6);
+
+-- sums saturate; regions that need quoting; values that read alike
+CREATE TABLE "Odd ""Table" (k bigint, "the region" numeric, n bigint);
+INSERT INTO "Odd ""Table" VALUES (1, 1.0, 9223372036854775807), (1, 1.0, 9223372036854775807), (2, 2.50, 1), (3, 2.5, 1);
+CREATE TABLE "Odd Groups" AS SELECT DISTINCT ON (k) k, "the region" FROM "Odd ""Table";
+SELECT dp_create_dataset('odd', '"Odd ""Table"', '{k}', '{"the region"}', '"Odd Groups"', 'n', epsilon_budget => 1e9);
+SELECT level, path[1]::float8 AS region, size, groups FROM dp_hierarchy_release('odd', 1e6, '{Hg}');
+
+-- no rows at all
+CREATE TABLE nobody (id int, a text, b text);
+SELECT dp_create_dataset('nobody', 'nobody', '{id}', '{a,b}', epsilon_budget => 10);
+SELECT * FROM dp_hierarchy_release('nobody', 1);
+SELECT dp_create_dataset('nobody at the root', 'nobody', '{id}', '{}', epsilon_budget => 10);
+SELECT * FROM dp_hierarchy_release('nobody at the root', 1);
+
+-- ten levels; a partitioned table; a materialized view
+CREATE TABLE deep AS SELECT i, i % 2 AS a, 1 AS b, 1 AS c, 1 AS d, 1 AS e, 1 AS f, 1 AS g, 1 AS h, i % 4 AS j FROM generate_series(1, 40) AS i;
+SELECT dp_create_dataset('deep', 'deep', '{i}', '{a,b,c,d,e,f,g,h,j}', epsilon_budget => 1e9);
+SELECT level, count(*) AS regions, sum(groups) AS groups FROM dp_hierarchy_release('deep', 1e6) GROUP BY level ORDER BY level;
+CREATE TABLE parted (id int, r text) PARTITION BY LIST (r);
+CREATE TABLE parted_a PARTITION OF parted FOR VALUES IN ('a');
+CREATE TABLE parted_b PARTITION OF parted FOR VALUES IN ('b');
+INSERT INTO parted VALUES (1, 'a'), (1, 'a'), (2, 'b');
+CREATE MATERIALIZED VIEW parted_view AS SELECT * FROM parted;
+SELECT dp_create_dataset(t, t::regclass, '{id}', '{r}', epsilon_budget => 1e9) FROM unnest('{parted,parted_view}'::text[]) AS t;
+SELECT t, h.* FROM unnest('{parted,parted_view}'::text[]) AS t, histograms(format('dp_hierarchy_release(%L, 1e6)', t)) AS h;
+
+-- a stored release: charged once, served again, refused with other parameters
+SELECT dp_create_dataset('quarter', 'person', '{id}', '{state,county}', 'household', epsilon_budget => 3);
+CREATE TEMP TABLE first_time AS SELECT * FROM dp_hierarchy_release('quarter', 1, name => '2026 Q3');
+CREATE TEMP TABLE second_time AS SELECT * FROM dp_hierarchy_release('quarter', 1, name => '2026 Q3');
+SELECT count(*) AS differences FROM ((TABLE first_time EXCEPT TABLE second_time) UNION ALL (TABLE second_time EXCEPT TABLE first_time)) AS d;
+SELECT count(*) AS differences_in_view FROM (TABLE first_time EXCEPT SELECT level, path, size, groups FROM dp.release_rows WHERE dataset = 'quarter' AND release = '2026 Q3') AS d;
+SELECT epsilon_spent, releases FROM dp_budget('quarter');
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('quarter', 0.5, name => '2026 Q3')$$);
+SELECT dataset, name, epsilon, parameters, regions FROM dp.releases ORDER BY name;
+SELECT epsilon_spent, releases FROM dp_budget('quarter');
+
+-- the groups table is checked at every release: the sensitivity rests on it
+CREATE TABLE home (id int, r text); INSERT INTO home VALUES (1, 'a'), (2, 'b');
+SELECT dp_create_dataset('homes', 'person', '{id}', '{r}', 'home', epsilon_budget => 1e9);
+INSERT INTO home VALUES (1, 'b');
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('homes', 1e6)$$);
+DELETE FROM home WHERE r = 'b'; INSERT INTO home VALUES (3, NULL);
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('homes', 1e6)$$);
+ALTER TABLE home RENAME COLUMN r TO q;
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('homes', 1e6)$$);
+
+-- arguments that are refused; nothing is spent
+SELECT e.* FROM (VALUES ('NULL, 1'), ('''nowhere'', 1'), ('''quarter'', NULL'), ('''quarter'', 0'), ('''quarter'', -1'),
+    ('''quarter'', ''NaN'''), ('''quarter'', ''Infinity'''), ('''quarter'', 1e-12'), ('''quarter'', 1e12'),
+    ('''quarter'', 1, ''{Hx}'''), ('''quarter'', 1, ''{cut}'''), ('''quarter'', 1, ''{}'''), ('''quarter'', 1, ''{Hc,NULL,Hc}'''),
+    ('''quarter'', 1, NULL'), ('''quarter'', 1, ''{Hc,Hg}'''), ('''quarter'', 1, consistency => ''pgsr'''),
+    ('''quarter'', 1, consistency => NULL'), ('''quarter'', 1, max_size => 0'), ('''quarter'', 1, max_size => -1'),
+    ('''quarter'', 1, max_size => 10000001'), ('''quarter'', 1, max_size => NULL'),
+    ('''quarter'', 1, budget_shares => ''{0.5,0.5}'''), ('''quarter'', 1, budget_shares => ''{0.5,0.3,0.3}'''),
+    ('''quarter'', 1, budget_shares => ''{1.5,-0.5,0}'''), ('''quarter'', 1, budget_shares => ''{0.5,0.5,NULL}'''),
+    ('''quarter'', 1, budget_shares => ''{NaN,0.5,0.5}'''),
+    ('''quarter'', 1, consistency => ''bottom_up'', budget_shares => ''{0.2,0.3,0.5}'''))
+    AS bad(arguments), error_of(format('SELECT dp_hierarchy_release(%s)', arguments)) AS e;
+SELECT epsilon_spent, releases FROM dp_budget('quarter');
+
+-- a long release can be cancelled; the server and the session live on
+SET statement_timeout = '300ms';
+SELECT dp_coco_histogram('{3:1000000000}'::coco, 1.0, method => 'Hg') \g /dev/null
+RESET statement_timeout;
+SELECT 'alive' AS server;
