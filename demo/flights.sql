@@ -1,9 +1,9 @@
 -- Makes the example tables, anew each time. From the checkout's root:  psql -f demo/flights.sql
 --
--- A flight is the private entity: a release must hardly depend on whether any one flight took place.
--- An aircraft, at one airport for one airline, is the group, and the number of its flights its size.
--- Which aircraft there are is public: it belongs into a table of its own. Flights without a tail
--- number (all were cancelled) belong to no group; their key is NULL, and releases leave them out.
+-- A flight, one row, is the private entity: a release hardly depends on any single one. Cancelled
+-- flights count as well. An aircraft, at one airport for one airline, is the group, and the number
+-- of its flights its size. Which aircraft there are is public and has a table of its own. Flights
+-- without a tail number belong to no group: their key is NULL, and releases leave them out.
 
 \set ON_ERROR_STOP on
 \set quiet_before :QUIET
@@ -20,7 +20,8 @@ CREATE TABLE aircraft (
     origin text, carrier text, tailnum text,
     PRIMARY KEY (origin, carrier, tailnum)
 );
-INSERT INTO aircraft SELECT DISTINCT origin, carrier, tailnum FROM flights WHERE tailnum IS NOT NULL;
+INSERT INTO aircraft
+SELECT DISTINCT origin, carrier, tailnum FROM flights WHERE tailnum IS NOT NULL;
 COMMIT;
 
 ANALYZE flights, aircraft;

@@ -4,6 +4,7 @@ use super::consistency::Consistency;
 use crate::coco::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 use crate::noise::ScaleError;
 use crate::privacy::{Epsilon, ShareError};
+use serde_json::json;
 use std::fmt;
 
 /// The largest number of levels, the root's included.
@@ -187,6 +188,22 @@ impl ReleasePlan {
 
     pub fn max_size(&self) -> u64 {
         self.max_size
+    }
+
+    /// What will be measured and how, for the ledger's readers.
+    pub fn describe(&self) -> serde_json::Value {
+        let level = |level: &LevelPlan| {
+            json!({
+                "estimator": level.method.word(),
+                "sensitivity": level.method.sensitivity(),
+                "epsilon": level.epsilon,
+            })
+        };
+        json!({
+            "levels": self.levels.iter().map(|l| l.as_ref().map(level)).collect::<Vec<_>>(),
+            "consistency": self.consistency.word(),
+            "max_size": self.max_size,
+        })
     }
 }
 

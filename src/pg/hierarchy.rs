@@ -70,7 +70,8 @@ fn dp_hierarchy_release(
         dataset: &dataset,
         function: "dp_hierarchy_release",
         epsilon: plan.epsilon(),
-        parameters: ledger_parameters(&plan, name),
+        mechanism: plan.describe(),
+        name,
     })?;
     let (tree, leaves) = as_role(dataset.owner, || dataset.source.read())?;
     let mut words = words_from_system().map_err(internal)?;
@@ -81,29 +82,6 @@ fn dp_hierarchy_release(
     }
     let paths = tree.regions().iter().map(|region| region.path.clone());
     Ok(rows(paths.zip(histograms).collect()))
-}
-
-/// What the mechanism does, for the ledger: the same plan that is carried out.
-fn ledger_parameters(plan: &ReleasePlan, name: Option<&str>) -> serde_json::Value {
-    let levels: Vec<_> = plan
-        .levels()
-        .iter()
-        .map(|level| {
-            level.map(|level| {
-                json!({
-                    "estimator": level.method.word(),
-                    "sensitivity": level.method.sensitivity(),
-                    "epsilon": level.epsilon,
-                })
-            })
-        })
-        .collect();
-    json!({
-        "levels": levels,
-        "consistency": plan.consistency().word(),
-        "max_size": plan.max_size(),
-        "name": name,
-    })
 }
 
 /// The rows of a release, one region after the other.

@@ -7,7 +7,6 @@ use crate::coco::{Coco, CocoMechanism, DpCoco, Method};
 use crate::hierarchy::ReleasePlan;
 use crate::noise::words_from_system;
 use pgrx::prelude::*;
-use serde_json::json;
 
 pub(super) const DEFAULT_MAX_SIZE: i64 = 10_000;
 pub(super) const DEFAULT_METHOD: &str = "auto";
@@ -86,7 +85,8 @@ fn dp_coco_histogram(
             dataset: &dataset,
             function: "dp_coco_histogram",
             epsilon: request.plan.epsilon(),
-            parameters: json!({"method": request.word, "max_size": request.max_size}),
+            mechanism: request.plan.describe(),
+            name: None,
         })?;
     }
     request.release(&truth)

@@ -12,8 +12,10 @@ pub(super) struct Charge<'a> {
     /// The SQL function that releases.
     pub(super) function: &'static str,
     pub(super) epsilon: Epsilon,
-    /// What the mechanism will do, for the ledger's readers.
-    pub(super) parameters: serde_json::Value,
+    /// What the mechanism will do, in its own words.
+    pub(super) mechanism: serde_json::Value,
+    /// The name that the release is stored under.
+    pub(super) name: Option<&'a str>,
 }
 
 /// Checks that the budget suffices, takes the charge off it and records it, under a lock of the
@@ -25,7 +27,9 @@ pub(super) struct Charge<'a> {
 /// Error: less than the charge is left; nothing is spent then.
 pub(super) fn charge(charge: &Charge) -> Result<i64> {
     let who = role_name(current_role());
-    let Charge { dataset, function, epsilon, parameters } = charge;
+    let Charge { dataset, function, epsilon, mechanism, name } = charge;
+    let mut parameters = mechanism.clone();
+    parameters["name"] = (*name).into();
     let charged = execute(
         "UPDATE dp.dataset SET epsilon_spent = epsilon_spent + $2::numeric, \
                 releases = releases + 1 \
