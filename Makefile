@@ -9,14 +9,14 @@ PG_MAJOR = $(or $(filter 15 16 17 18,$(shell echo '$(PG_VERSION)' | sed 's/^Post
     $(error pg_dp builds for PostgreSQL 15 to 18, and $(PG_CONFIG) is of "$(PG_VERSION)"))
 FOR_PG = --no-default-features --features pg$(PG_MAJOR)
 
-TARGET := $(or $(CARGO_TARGET_DIR),target)
-LIBRARY := $(TARGET)/release/libpg_dp.so
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+LIBRARY := $(BUILT)/release/libpg_dp.so
 START := $(shell date +%s)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test cluster psql stop packages build install start unit lint clean
+.PHONY: help demo test bench cluster psql stop packages build install start unit lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +30,9 @@ test: packages unit start ## all tests: those in Rust, then those against a serv
 	@echo '==> testing against PostgreSQL $(PG_MAJOR)' >&2
 	@eval "$$(pgrx-config/cluster env)"; tests/run
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
+
+bench: start ## measure time and memory; TARGET=release names one benchmark of those in benches/
+	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it
 	@pgrx-config/cluster env

@@ -2,7 +2,8 @@
 //! and how an estimate is made of it, each stated once.
 //!
 //! Neighbours are databases that differ by one entity; groups are public. An entity moves one group
-//! from size s to s + 1 (or back).
+//! from size s to s + 1 (or back). Where the unit of privacy may own up to k entities, which can lie
+//! in any groups, neighbours differ by k such steps, and every distance is at most k times as large.
 
 use super::estimate::{Estimate, EstimatedRun};
 use super::histogram::Coco;
@@ -11,8 +12,9 @@ use super::simplex::project_on_total;
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
 use std::iter::repeat_n;
 
-/// The largest `max_size` that a mechanism takes: arrays of this length are held per node.
-pub const MAX_SIZE_LIMIT: u64 = 10_000_000;
+/// The largest `max_size` that a mechanism takes: an array of this length is held and fitted at a
+/// time, for half a second, during which a release cannot be cancelled.
+pub const MAX_SIZE_LIMIT: u64 = 5_000_000;
 
 /// Draws of noise between two calls of the caller's checkpoint.
 const CHECKPOINT_EVERY: usize = 1 << 14;
@@ -78,16 +80,20 @@ pub struct CocoMechanism {
 
 impl CocoMechanism {
     /// `groups`: the public G. `max_size`: the public K; larger groups are counted at K.
-    /// The release satisfies `epsilon`-differential privacy.
+    /// `rows_per_unit`: how many entities one unit of privacy owns at most, here and in all other
+    /// histograms that are released side by side with this one.
+    /// The release satisfies `epsilon`-differential privacy for that unit.
     ///
     /// Errors: epsilon leads to a scale that cannot be sampled.
     pub fn new(
         method: Method,
         groups: u64,
         max_size: u64,
+        rows_per_unit: u32,
         epsilon: f64,
     ) -> Result<CocoMechanism, ScaleError> {
-        let noise = DiscreteLaplace::new(Scale::new(method.sensitivity(), epsilon)?);
+        let sensitivity = method.sensitivity().saturating_mul(rows_per_unit);
+        let noise = DiscreteLaplace::new(Scale::new(sensitivity, epsilon)?);
         Ok(CocoMechanism { method, groups, max_size, noise })
     }
 
@@ -240,7 +246,7 @@ mod tests {
             for sizes in multisets(5, 5) {
                 for max_size in [1, 3, 5, 7] {
                     let groups = sizes.len() as u64;
-                    let mechanism = CocoMechanism::new(method, groups, max_size, 1.0).unwrap();
+                    let mechanism = CocoMechanism::new(method, groups, max_size, 1, 1.0).unwrap();
                     let truth = of_sizes(&sizes);
                     let here: Vec<i64> = mechanism.measure(&truth).collect();
                     for i in 0..sizes.len() {
@@ -259,6 +265,31 @@ mod tests {
         }
     }
 
+    /// A unit with k entities, in the same group or in several: k steps are at most k times as far.
+    #[test]
+    fn several_entities_of_one_unit_add_up() {
+        for method in METHODS {
+            let mut largest_distance = 0;
+            for sizes in multisets(3, 3) {
+                let mechanism = CocoMechanism::new(method, sizes.len() as u64, 6, 3, 1.0).unwrap();
+                let here: Vec<i64> = mechanism.measure(&of_sizes(&sizes)).collect();
+                for picks in multisets(3, sizes.len().saturating_sub(1) as u64) {
+                    let mut more = sizes.clone();
+                    for &pick in picks.iter().filter(|_| !sizes.is_empty()) {
+                        more[pick as usize] += 1;
+                    }
+                    let distance: u64 = mechanism
+                        .measure(&of_sizes(&more))
+                        .zip(&here)
+                        .map(|(there, here)| there.abs_diff(*here))
+                        .sum();
+                    largest_distance = largest_distance.max(distance);
+                }
+            }
+            assert_eq!(largest_distance, 3 * u64::from(method.sensitivity()), "{method:?}");
+        }
+    }
+
     #[test]
     fn without_noise_every_method_returns_the_capped_truth() {
         for method in METHODS {
@@ -266,7 +297,7 @@ mod tests {
                 for max_size in [2, 4, 9] {
                     let truth = of_sizes(&sizes);
                     let mechanism =
-                        CocoMechanism::new(method, truth.groups(), max_size, 1.0).unwrap();
+                        CocoMechanism::new(method, truth.groups(), max_size, 1, 1.0).unwrap();
                     let measured: Vec<i64> = mechanism.measure(&truth).collect();
                     let estimate = mechanism.reconstruct(measured.into_iter());
                     let capped: Coco = truth.capped(max_size).collect();
@@ -283,7 +314,7 @@ mod tests {
         for method in METHODS {
             for epsilon in [0.001, 0.1, 1.0, 1e6] {
                 for _ in 0..50 {
-                    let mechanism = CocoMechanism::new(method, 7, 30, epsilon).unwrap();
+                    let mechanism = CocoMechanism::new(method, 7, 30, 1, epsilon).unwrap();
                     let estimate = mechanism.release(&truth, &mut words, &mut || {});
                     let histogram = estimate.histogram();
                     assert_eq!(histogram.groups(), 7);
@@ -301,7 +332,7 @@ mod tests {
     fn extreme_noise_cannot_break_a_reconstruction() {
         for method in METHODS {
             for value in [i64::MIN, i64::MAX] {
-                let mechanism = CocoMechanism::new(method, 5, 5, 1.0).unwrap();
+                let mechanism = CocoMechanism::new(method, 5, 5, 1, 1.0).unwrap();
                 let alternating = (0..5).map(|i| if i % 2 == 0 { value } else { !value });
                 assert_eq!(mechanism.reconstruct(alternating).histogram().groups(), 5);
             }
@@ -311,7 +342,7 @@ mod tests {
     #[test]
     fn the_checkpoint_is_called_throughout() {
         let truth = [Run { size: 2, groups: 100_000 }].into_iter().collect();
-        let mechanism = CocoMechanism::new(Method::Hg, 100_000, 10, 1.0).unwrap();
+        let mechanism = CocoMechanism::new(Method::Hg, 100_000, 10, 1, 1.0).unwrap();
         let mut calls = 0;
         mechanism.release(&truth, &mut words_from_system().unwrap(), &mut || calls += 1);
         assert_eq!(calls, 100_000usize.div_ceil(CHECKPOINT_EVERY));
@@ -327,7 +358,7 @@ mod tests {
             .chain((0..20).map(|i| Run { size: 100 + 45 * i, groups: 1 }))
             .collect();
         let mut mean_emd = |method| -> f64 {
-            let mechanism = CocoMechanism::new(method, truth.groups(), 1000, 1.0).unwrap();
+            let mechanism = CocoMechanism::new(method, truth.groups(), 1000, 1, 1.0).unwrap();
             let total: u64 = (0..20)
                 .map(|_| mechanism.release(&truth, &mut words, &mut || {}).histogram())
                 .map(|estimate| emd(&estimate, &truth).unwrap())

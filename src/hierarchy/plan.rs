@@ -3,7 +3,7 @@
 use super::consistency::Consistency;
 use crate::coco::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 use crate::noise::ScaleError;
-use crate::privacy::{Epsilon, ShareError};
+use crate::privacy::{Epsilon, ShareError, rho_of_pure};
 use serde_json::json;
 use std::fmt;
 
@@ -29,6 +29,7 @@ pub struct ReleasePlan {
     levels: Vec<Option<LevelPlan>>,
     consistency: Consistency,
     max_size: u64,
+    rows_per_unit: u32,
 }
 
 /// Which argument cannot be planned with, and why.
@@ -119,7 +120,8 @@ fn words(words: &[&str]) -> String {
 
 impl ReleasePlan {
     /// `levels`: their number with the root's, at least 1. `estimators`: one word for all levels or
-    /// one per level. `shares`: of epsilon, one per level; equal ones if None.
+    /// one per level. `shares`: of epsilon, one per level; equal ones if None. `rows_per_unit`: how
+    /// many entities one unit of privacy owns at most in the whole hierarchy.
     ///
     /// Errors: see [`PlanError`]; each names its argument.
     pub fn new(
@@ -129,6 +131,7 @@ impl ReleasePlan {
         consistency: &str,
         max_size: i64,
         shares: Option<&[f64]>,
+        rows_per_unit: u32,
     ) -> Result<ReleasePlan, PlanError> {
         let budget = Epsilon::new(epsilon).map_err(|_| PlanError::Epsilon { value: epsilon })?;
         let consistency = Consistency::parse(consistency)
@@ -163,18 +166,26 @@ impl ReleasePlan {
         let levels = (0..levels)
             .map(|level| {
                 let plan = LevelPlan { method: method_of(level)?, epsilon: parts[level] };
-                // a scale that cannot be sampled is refused here, before anything is charged
-                CocoMechanism::new(plan.method, 0, max_size, plan.epsilon)
-                    .map_err(|error| PlanError::Scale { value: epsilon, error })?;
                 Ok(consistency.measures(level, levels).then_some(plan))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(ReleasePlan { epsilon: budget, levels, consistency, max_size })
+        let plan = ReleasePlan { epsilon: budget, levels, consistency, max_size, rows_per_unit };
+        // a scale that cannot be sampled is refused here, before anything is charged
+        for level in plan.levels.iter().flatten() {
+            plan.mechanism(level, 0).map_err(|error| PlanError::Scale { value: epsilon, error })?;
+        }
+        Ok(plan)
     }
 
     /// The whole budget: what is charged.
     pub fn epsilon(&self) -> Epsilon {
         self.epsilon
+    }
+
+    /// The zero-concentrated loss of the whole release: the sum over its levels, which is less than
+    /// that of the sum of their epsilons.
+    pub fn rho(&self) -> f64 {
+        self.levels.iter().flatten().map(|level| rho_of_pure(level.epsilon)).sum::<f64>().next_up()
     }
 
     /// One entry per level from the root down; None where nothing is measured.
@@ -190,12 +201,21 @@ impl ReleasePlan {
         self.max_size
     }
 
+    /// The mechanism for a region of a measured level with a public number of groups.
+    ///
+    /// The entities of one unit can lie in several regions of a level. The noise of each region is
+    /// that of all of them together, so that the level's regions, taken as one vector, have the
+    /// sensitivity that the noise is calibrated to.
+    pub fn mechanism(&self, level: &LevelPlan, groups: u64) -> Result<CocoMechanism, ScaleError> {
+        CocoMechanism::new(level.method, groups, self.max_size, self.rows_per_unit, level.epsilon)
+    }
+
     /// What will be measured and how, for the ledger's readers.
     pub fn describe(&self) -> serde_json::Value {
         let level = |level: &LevelPlan| {
             json!({
                 "estimator": level.method.word(),
-                "sensitivity": level.method.sensitivity(),
+                "sensitivity": level.method.sensitivity().saturating_mul(self.rows_per_unit),
                 "epsilon": level.epsilon,
             })
         };
@@ -203,6 +223,7 @@ impl ReleasePlan {
             "levels": self.levels.iter().map(|l| l.as_ref().map(level)).collect::<Vec<_>>(),
             "consistency": self.consistency.word(),
             "max_size": self.max_size,
+            "rows_per_unit": self.rows_per_unit,
         })
     }
 }
@@ -220,7 +241,7 @@ mod tests {
         shares: Option<&[f64]>,
     ) -> Result<ReleasePlan, PlanError> {
         let estimators: Vec<String> = estimators.iter().map(|s| s.to_string()).collect();
-        ReleasePlan::new(levels, epsilon, &estimators, consistency, max_size, shares)
+        ReleasePlan::new(levels, epsilon, &estimators, consistency, max_size, shares, 1)
     }
 
     #[test]

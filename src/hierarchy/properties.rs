@@ -43,7 +43,7 @@ fn run(
     let (tree, leaves) = Tree::from_leaves(depth, leaves).unwrap();
     let estimators: Vec<String> = estimators.iter().map(|word| word.to_string()).collect();
     let plan =
-        ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, MAX_SIZE, None).unwrap();
+        ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, MAX_SIZE, None, 1).unwrap();
     let truth = tree.sums(leaves.clone());
     let mut words = words_from_system().unwrap();
     let released = release(&plan, &tree, leaves, &mut words, &mut Silent).unwrap();

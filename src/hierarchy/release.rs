@@ -2,7 +2,7 @@
 
 use super::plan::ReleasePlan;
 use super::tree::Tree;
-use crate::coco::{Coco, CocoMechanism, DpCoco, Estimate};
+use crate::coco::{Coco, DpCoco, Estimate};
 use crate::noise::{RandomWords, ScaleError};
 
 /// Who watches a long release.
@@ -30,9 +30,7 @@ pub fn release<R: RandomWords + ?Sized>(
         let Some(level_plan) = level_plan else { continue };
         let regions = tree.level(level);
         for region in regions.clone() {
-            let groups = truth[region].groups();
-            let mechanism =
-                CocoMechanism::new(level_plan.method, groups, plan.max_size(), level_plan.epsilon)?;
+            let mechanism = plan.mechanism(level_plan, truth[region].groups())?;
             estimates[region] =
                 mechanism.release(&truth[region], words, &mut || observer.checkpoint());
             observer.checkpoint();

@@ -1,14 +1,17 @@
 //! The tables of schema `dp`: datasets and stored releases. (Charges: see `ledger`.)
 
 use super::errors::{Result, error, internal};
-use super::session::{acts_for, as_catalog_owner, extension_schema};
+use super::session::{
+    Row, acts_for, as_catalog_owner, as_of_now, as_role, current_role, extension_schema, read_rows,
+};
 use super::source::Source;
 use crate::coco::DpCoco;
 use crate::hierarchy::Region;
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::SpiHeapTupleData;
+use pgrx::spi::{SpiHeapTupleData, quote_literal};
 
 /// A dataset that the current role may release from.
 #[derive(Debug)]
@@ -16,7 +19,11 @@ pub(super) struct Dataset {
     pub(super) id: i64,
     pub(super) name: String,
     pub(super) owner: Oid,
+    /// The role whose grant the current role uses; None for the owner.
+    pub(super) grantee: Option<Oid>,
     pub(super) source: Source,
+    /// Of the source, when it was declared or last confirmed.
+    fingerprint: String,
 }
 
 /// Runs a statement on the catalog, with its rights, and reads its first row.
@@ -34,47 +41,104 @@ pub(super) fn execute<T>(
     .map_err(internal)
 }
 
+/// Reads the catalog as it is now, with its rights, whatever the transaction's snapshot.
+pub(super) fn read_catalog(sql: &str, visit: impl FnMut(&Row) -> Result<()>) -> Result<()> {
+    as_catalog_owner(|| as_of_now(|| read_rows(sql, visit)))
+}
+
 impl Dataset {
-    /// Looks a dataset up by name, for its owner.
+    /// Looks a dataset up by name, for its owner or a role that it was granted to.
     ///
-    /// Errors: it does not exist; the current role does not act for its owner.
+    /// Errors: it does not exist; the current role may not use it.
     pub(super) fn open(name: &str) -> Result<Dataset> {
+        let mut dataset = Dataset::find(name)?;
+        if acts_for(dataset.owner) {
+            return Ok(dataset);
+        }
+        let grantees: Vec<Oid> = execute(
+            "SELECT array_agg(grantee::oid ORDER BY grantee::oid <> $2, grantee) \
+               FROM dp.access WHERE dataset = $1",
+            &[dataset.id.into(), current_role().into()],
+            |row| row.get::<Vec<Oid>>(1),
+        )?
+        .flatten()
+        .unwrap_or_default();
+        dataset.grantee = grantees.into_iter().find(|role| acts_for(*role));
+        match dataset.grantee {
+            Some(_) => Ok(dataset),
+            None => Err(denied(name, "Its owner can let your role release: dp_grant.")),
+        }
+    }
+
+    /// Looks a dataset up by name, for its owner alone.
+    pub(super) fn open_as_owner(name: &str) -> Result<Dataset> {
+        let dataset = Dataset::find(name)?;
+        if acts_for(dataset.owner) {
+            Ok(dataset)
+        } else {
+            Err(denied(name, "Only the dataset's owner and members of that role may do this."))
+        }
+    }
+
+    fn find(name: &str) -> Result<Dataset> {
         let found = execute(
-            "SELECT id, owner::oid, entities::oid, groups::oid, group_key, hierarchy, size_column \
-             FROM dp.dataset WHERE name = $1 AND dropped_at IS NULL",
+            "SELECT id, owner::oid, entities::oid, groups::oid, group_key, hierarchy, size_column, \
+                    privacy_unit, max_rows_per_unit, fingerprint \
+               FROM dp.dataset WHERE name = $1 AND dropped_at IS NULL",
             &[name.into()],
             |row| {
                 Ok(Dataset {
                     id: row.get(1)?.unwrap_or_default(),
                     name: name.to_string(),
                     owner: row.get(2)?.unwrap_or(Oid::INVALID),
+                    grantee: None,
                     source: Source {
                         entities: row.get(3)?.unwrap_or(Oid::INVALID),
                         groups: row.get(4)?,
                         group_key: row.get(5)?.unwrap_or_default(),
                         hierarchy: row.get(6)?.unwrap_or_default(),
                         size_column: row.get(7)?,
+                        privacy_unit: row.get(8)?,
+                        max_rows_per_unit: row.get(9)?.unwrap_or(1),
                     },
+                    fingerprint: row.get(10)?.unwrap_or_default(),
                 })
             },
         )?;
-        let dataset = found.ok_or_else(|| {
+        found.ok_or_else(|| {
             error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
                 format!("dataset \"{name}\" does not exist"),
             )
             .set_hint("The view dp.datasets lists the datasets; dp_create_dataset makes one.")
-        })?;
-        if acts_for(dataset.owner) {
-            Ok(dataset)
-        } else {
-            Err(error(
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-                format!("permission denied for dataset \"{name}\""),
-            )
-            .set_hint("Only the dataset's owner and members of that role may use it."))
-        }
+        })
     }
+
+    /// Refuses a source that is not what the owner declared any more, or whose public part is
+    /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
+    pub(super) fn check_source(&self) -> Result<()> {
+        as_role(self.owner, || {
+            if self.source.fingerprint()? != self.fingerprint {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("the tables of dataset \"{}\" were changed", self.name),
+                )
+                .set_hint(
+                    "Its owner confirms with dp_confirm_dataset that it still means the same, or \
+                     drops it.",
+                ));
+            }
+            self.source.check()
+        })
+    }
+}
+
+fn denied(name: &str, hint: &str) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        format!("permission denied for dataset \"{name}\""),
+    )
+    .set_hint(hint)
 }
 
 /// A release that was stored under a name.
@@ -96,29 +160,33 @@ pub(super) fn find_release(
         &[key.as_str().into()],
         |_| Ok(()),
     )?;
-    execute(
-        "SELECT id, parameters = $3::jsonb FROM dp.release WHERE dataset = $1 AND name = $2",
-        &[dataset.id.into(), name.into(), parameters.to_string().into()],
-        |row| {
-            Ok(StoredRelease {
-                id: row.get(1)?.unwrap_or_default(),
-                same_parameters: row.get(2)?.unwrap_or_default(),
-            })
-        },
-    )
+    let sql = format!(
+        "SELECT id, parameters = {}::jsonb FROM dp.release WHERE dataset = {} AND name = {}",
+        quote_literal(parameters.to_string()),
+        dataset.id,
+        quote_literal(name)
+    );
+    let mut stored = None;
+    read_catalog(&sql, |row| {
+        stored = Some(StoredRelease {
+            id: row.get(1).unwrap_or_default(),
+            same_parameters: row.get(2).unwrap_or_default(),
+        });
+        Ok(())
+    })?;
+    Ok(stored)
 }
 
 /// The regions of a stored release and their histograms, level by level.
 pub(super) fn read_release(id: i64) -> Result<Vec<(Vec<String>, DpCoco)>> {
-    as_catalog_owner(|| {
-        Spi::connect_mut(|client| {
-            let sql = "SELECT path, histogram FROM dp.release_region WHERE release = $1 ORDER BY n";
-            let rows = client.update(sql, None, &[id.into()])?;
-            rows.map(|row| Ok((row.get(1)?.unwrap_or_default(), row.get(2)?.unwrap_or_default())))
-                .collect::<std::result::Result<_, pgrx::spi::Error>>()
-        })
-    })
-    .map_err(internal)
+    let sql =
+        format!("SELECT path, histogram FROM dp.release_region WHERE release = {id} ORDER BY n");
+    let mut regions = Vec::new();
+    read_catalog(&sql, |row| {
+        regions.push((row.get(1).unwrap_or_default(), row.get(2).unwrap_or_default()));
+        Ok(())
+    })?;
+    Ok(regions)
 }
 
 pub(super) fn store_release(

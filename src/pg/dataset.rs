@@ -1,10 +1,10 @@
-//! `dp_create_dataset`, `dp_drop_dataset`, `dp_budget`.
+//! Datasets, their budgets, and who may use them.
 
-use super::catalog::{Dataset, execute};
+use super::catalog::{Dataset, execute, read_catalog};
 use super::errors::{Result, all_required, error, invalid, required};
-use super::session::current_role;
+use super::session::{as_role, current_role, role_name};
 use super::source::Source;
-use crate::privacy::Epsilon;
+use crate::privacy::{Epsilon, Totals};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
@@ -19,6 +19,8 @@ fn dp_create_dataset(
     size_column: Option<String>,
     epsilon_budget: Option<f64>,
     delta_budget: Option<f64>,
+    privacy_unit: Option<String>,
+    max_rows_per_unit: Option<i32>,
 ) -> Result<()> {
     let name = required(name, "name")?;
     if name.trim().is_empty() {
@@ -30,6 +32,8 @@ fn dp_create_dataset(
         group_key: all_required(required(group_key, "group_key")?, "group_key")?,
         hierarchy: all_required(required(hierarchy, "hierarchy")?, "hierarchy")?,
         size_column,
+        max_rows_per_unit: rows_per_unit(privacy_unit.as_deref(), max_rows_per_unit)?,
+        privacy_unit,
     };
     let epsilon_budget = required(epsilon_budget, "epsilon_budget")?;
     let epsilon_budget = Epsilon::new(epsilon_budget).map_err(|_| {
@@ -48,11 +52,13 @@ fn dp_create_dataset(
         ));
     }
     source.validate()?;
+    let fingerprint = source.fingerprint()?;
 
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, entities, groups, group_key, hierarchy, size_column, \
-                                 epsilon_budget, delta_budget) \
-         VALUES ($1, $2::regrole, $3::regclass, $4::regclass, $5, $6, $7, $8::numeric, $9::numeric) \
+                privacy_unit, max_rows_per_unit, fingerprint, epsilon_budget, delta_budget) \
+         VALUES ($1, $2::regrole, $3::regclass, $4::regclass, $5, $6, $7, $8, $9, $10, \
+                 $11::numeric, $12::numeric) \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
@@ -62,6 +68,9 @@ fn dp_create_dataset(
             source.group_key.into(),
             source.hierarchy.into(),
             source.size_column.into(),
+            source.privacy_unit.into(),
+            source.max_rows_per_unit.into(),
+            fingerprint.into(),
             epsilon_budget.decimal().into(),
             delta_budget.to_string().into(),
         ],
@@ -78,9 +87,46 @@ fn dp_create_dataset(
     })
 }
 
+/// The bound on a unit's rows; 1 where each row is its own unit.
+fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<i32>) -> Result<i32> {
+    const LARGEST: i32 = 1_000_000;
+    match (privacy_unit, max_rows) {
+        (None, None) => Ok(1),
+        (None, Some(_)) => Err(invalid(
+            "max_rows_per_unit has no meaning without privacy_unit",
+            "Name the column that tells whose a row is.",
+        )),
+        (Some(_), None) => Err(invalid(
+            "privacy_unit needs max_rows_per_unit",
+            "The noise grows in proportion to it; rows beyond it are left out at random. Choose it \
+             near the number of rows that most units have.",
+        )),
+        (Some(_), Some(rows)) if (1..=LARGEST).contains(&rows) => Ok(rows),
+        (Some(_), Some(rows)) => Err(invalid(
+            format!("max_rows_per_unit must be from 1 to {LARGEST}, got {rows}"),
+            "The noise grows in proportion to it.",
+        )),
+    }
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(name, "name")?)?;
+    let fingerprint = as_role(dataset.owner, || {
+        dataset.source.validate()?;
+        dataset.source.fingerprint()
+    })?;
+    execute(
+        "UPDATE dp.dataset SET fingerprint = $2 WHERE id = $1",
+        &[dataset.id.into(), fingerprint.into()],
+        |_| Ok(()),
+    )?;
+    Ok(())
+}
+
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
-    let dataset = Dataset::open(required(name, "name")?)?;
+    let dataset = Dataset::open_as_owner(required(name, "name")?)?;
     execute(
         "UPDATE dp.dataset SET dropped_at = clock_timestamp() WHERE id = $1",
         &[dataset.id.into()],
@@ -89,6 +135,50 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
     Ok(())
 }
 
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_grant(dataset: Option<&str>, role: Option<Oid>, epsilon_limit: Option<f64>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
+    let role = required(role, "role")?;
+    let limit = epsilon_limit
+        .map(|limit| {
+            Epsilon::new(limit).map(Epsilon::decimal).map_err(|_| {
+                invalid(
+                    format!("epsilon_limit must be a positive, finite number, got {limit}"),
+                    "Leave it out for no limit but the dataset's budget.",
+                )
+            })
+        })
+        .transpose()?;
+    execute(
+        "INSERT INTO dp.access (dataset, grantee, epsilon_limit, granted_by) \
+         VALUES ($1, $2::regrole, $3::numeric, $4) \
+         ON CONFLICT (dataset, grantee) DO UPDATE SET epsilon_limit = excluded.epsilon_limit, \
+             granted_at = clock_timestamp(), granted_by = excluded.granted_by",
+        &[dataset.id.into(), role.into(), limit.into(), role_name(current_role()).into()],
+        |_| Ok(()),
+    )?;
+    Ok(())
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_revoke(dataset: Option<&str>, role: Option<Oid>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
+    let role = required(role, "role")?;
+    let revoked = execute(
+        "DELETE FROM dp.access WHERE dataset = $1 AND grantee = $2::regrole RETURNING dataset",
+        &[dataset.id.into(), role.into()],
+        |_| Ok(()),
+    )?;
+    revoked.ok_or_else(|| {
+        error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            format!("dataset \"{}\" is not granted to role {}", dataset.name, role_name(role)),
+        )
+        .set_hint("The view dp.grants lists the grants.")
+    })
+}
+
+/// Both views of what is spent (see `privacy::accounting`), and what the smaller one leaves.
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_budget(
     dataset: Option<&str>,
@@ -102,16 +192,56 @@ fn dp_budget(
             name!(delta_budget, Option<AnyNumeric>),
             name!(delta_spent, Option<AnyNumeric>),
             name!(releases, Option<i64>),
+            name!(epsilon_sum, Option<AnyNumeric>),
+            name!(epsilon_zcdp, Option<f64>),
+            name!(rho, Option<f64>),
         ),
     >,
 > {
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
-    let row = execute(
-        "SELECT trim_scale(epsilon_budget), trim_scale(epsilon_spent), \
-                trim_scale(epsilon_budget - epsilon_spent), trim_scale(delta_budget), \
-                trim_scale(delta_spent), releases FROM dp.dataset WHERE id = $1",
-        &[dataset.id.into()],
-        |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?)),
+    let mut loss = None;
+    read_catalog(
+        &format!(
+            "SELECT rho_sum::float8, epsilon_sum::float8, delta_sum::float8, delta_budget::float8 \
+               FROM dp.dataset WHERE id = {}",
+            dataset.id
+        ),
+        |row| {
+            let sums = [1, 2, 3, 4].map(|column| row.get(column).unwrap_or(f64::INFINITY));
+            loss = Some(sums);
+            Ok(())
+        },
     )?;
-    Ok(TableIterator::new(row))
+    let [rho, epsilon_sum, delta_sum, delta_budget] = loss.unwrap_or([f64::INFINITY; 4]);
+    let zcdp = Totals { epsilon_sum, rho, delta_sum }.zcdp(delta_budget);
+    let bound = zcdp.map_or("NULL".to_string(), |epsilon| epsilon.to_string());
+    let mut rows = Vec::new();
+    read_catalog(
+        &format!(
+            "SELECT trim_scale(epsilon_budget), trim_scale(spent), \
+                    trim_scale(epsilon_budget - spent), trim_scale(delta_budget), \
+                    trim_scale(delta_sum), releases, trim_scale(epsilon_sum) \
+               FROM dp.dataset, LATERAL (SELECT least(epsilon_sum, {bound}::numeric) AS spent) AS s \
+              WHERE id = {}",
+            dataset.id
+        ),
+        |row| {
+            let (budget, spent, left) = (row.get(1), row.get(2), row.get(3));
+            let (delta_budget, delta_sum) = (row.get(4), row.get(5));
+            let (releases, sum) = (row.get(6), row.get(7));
+            rows.push((
+                budget,
+                spent,
+                left,
+                delta_budget,
+                delta_sum,
+                releases,
+                sum,
+                zcdp,
+                Some(rho),
+            ));
+            Ok(())
+        },
+    )?;
+    Ok(TableIterator::new(rows))
 }

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 type ReleaseRow =
     (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64));
 
-/// The order matters: check the arguments, serve a stored release, charge, read, add noise.
+/// The order matters: check all that is public, serve a stored release, charge, read private rows,
+/// add noise.
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_hierarchy_release(
     dataset: Option<&str>,
@@ -39,9 +40,16 @@ fn dp_hierarchy_release(
 
     let dataset = Dataset::open(dataset_name)?;
     let levels = dataset.source.hierarchy.len() + 1;
-    let plan =
-        ReleasePlan::new(levels, epsilon, &estimators, consistency, max_size, shares.as_deref())
-            .map_err(|error| invalid(error.to_string(), error.hint()))?;
+    let plan = ReleasePlan::new(
+        levels,
+        epsilon,
+        &estimators,
+        consistency,
+        max_size,
+        shares.as_deref(),
+        dataset.source.max_rows_per_unit.unsigned_abs(),
+    )
+    .map_err(|error| invalid(error.to_string(), error.hint()))?;
 
     let asked = json!({
         "epsilon": epsilon,
@@ -66,10 +74,21 @@ fn dp_hierarchy_release(
         .set_hint("dp.releases shows its parameters. Nothing was spent. Choose another name."));
     }
 
+    if name.is_some() && unsafe { pg_sys::XactReadOnly } {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            "a named release cannot be stored in a read-only transaction",
+        )
+        .set_hint(
+            "Nothing was spent. Leave the name out, or start a transaction that may write.",
+        ));
+    }
+    dataset.check_source()?;
     let charge = ledger::charge(&Charge {
         dataset: &dataset,
         function: "dp_hierarchy_release",
         epsilon: plan.epsilon(),
+        rho: plan.rho(),
         mechanism: plan.describe(),
         name,
     })?;

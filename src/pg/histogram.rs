@@ -3,7 +3,7 @@
 use super::catalog::Dataset;
 use super::errors::{Result, internal, invalid, required};
 use super::ledger::{self, Charge};
-use crate::coco::{Coco, CocoMechanism, DpCoco, Method};
+use crate::coco::{Coco, DpCoco, Method};
 use crate::hierarchy::ReleasePlan;
 use crate::noise::words_from_system;
 use pgrx::prelude::*;
@@ -36,7 +36,7 @@ impl Request {
             ));
         }
         let words = std::slice::from_ref(&word);
-        let plan = ReleasePlan::new(1, epsilon, words, "none", max_size, None)
+        let plan = ReleasePlan::new(1, epsilon, words, "none", max_size, None, 1)
             .map_err(|error| invalid(error.to_string(), error.hint()))?;
         Ok(Request { epsilon, max_size, word, plan })
     }
@@ -55,11 +55,9 @@ impl Request {
 
     /// Adds the noise. The number of groups is taken to be public.
     pub(super) fn release(&self, truth: &Coco) -> Result<DpCoco> {
-        let level = self.plan.levels()[0];
+        let level = self.plan.levels()[0].as_ref();
         let level = level.ok_or_else(|| internal("the only level of a histogram is measured"))?;
-        let mechanism =
-            CocoMechanism::new(level.method, truth.groups(), self.plan.max_size(), level.epsilon)
-                .map_err(internal)?;
+        let mechanism = self.plan.mechanism(level, truth.groups()).map_err(internal)?;
         let mut words = words_from_system().map_err(internal)?;
         let mut checkpoint = || {
             pgrx::check_for_interrupts!();
@@ -81,10 +79,20 @@ fn dp_coco_histogram(
     let request = Request::new(epsilon, max_size, method)?;
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
+        if dataset.source.privacy_unit.is_some() {
+            return Err(invalid(
+                format!(
+                    "dataset \"{name}\" bounds the rows of each privacy unit, which a histogram \
+                     made elsewhere does not"
+                ),
+                "Use dp_hierarchy_release.",
+            ));
+        }
         ledger::charge(&Charge {
             dataset: &dataset,
             function: "dp_coco_histogram",
             epsilon: request.plan.epsilon(),
+            rho: request.plan.rho(),
             mechanism: request.plan.describe(),
             name: None,
         })?;

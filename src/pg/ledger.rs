@@ -1,10 +1,18 @@
 //! The budget ledger: every charge goes through [`charge`], before private data are read.
+//!
+//! A charge is recorded by a worker in a transaction of its own, so that nothing the caller does
+//! afterwards (rollback, cancel, crash) returns it. The message, its checking and its recording
+//! are all in this file; how it reaches the worker is `worker`'s business.
 
-use super::catalog::{Dataset, execute};
+use super::catalog::Dataset;
 use super::errors::{Result, error, internal};
 use super::session::{current_role, role_name};
-use crate::privacy::Epsilon;
+use super::worker;
+use crate::privacy::{Epsilon, Totals};
+use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
+use pgrx::spi::{SpiClient, SpiHeapTupleData};
+use serde::{Deserialize, Serialize};
 
 /// What a release costs, known from public arguments alone.
 pub(super) struct Charge<'a> {
@@ -12,69 +20,203 @@ pub(super) struct Charge<'a> {
     /// The SQL function that releases.
     pub(super) function: &'static str,
     pub(super) epsilon: Epsilon,
+    /// The zero-concentrated loss, for the ledger's second view.
+    pub(super) rho: f64,
     /// What the mechanism will do, in its own words.
     pub(super) mechanism: serde_json::Value,
     /// The name that the release is stored under.
     pub(super) name: Option<&'a str>,
 }
 
-/// Checks that the budget suffices, takes the charge off it and records it, under a lock of the
-/// dataset's budget row. Returns the number of the ledger's entry.
+/// A charge on its way to the worker. Amounts of epsilon and delta are decimals: they add up as
+/// users see them, ten times 0.1 being 1; mechanisms are calibrated to stay within the decimal.
+#[derive(Serialize, Deserialize)]
+struct Request {
+    dataset: i64,
+    /// The role that a grant allows to release, unless the owner releases.
+    grantee: Option<u32>,
+    who: String,
+    function: String,
+    epsilon: String,
+    delta: String,
+    rho: f64,
+    parameters: serde_json::Value,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Charged { entry: i64 },
+    BudgetExceeded { left: String },
+    LimitExceeded { left: String },
+    NoDataset,
+    NoGrant,
+}
+
+/// Charges a dataset's budget, durably. Returns the number of the ledger's entry.
 ///
-/// Amounts are added as decimals, so that ten charges of 0.1 fill a budget of 1 exactly; the
-/// mechanisms are calibrated to stay within the decimal (see `privacy::Epsilon`).
-///
-/// Error: less than the charge is left; nothing is spent then.
+/// Errors: less than the charge is left (nothing is spent then); the dataset or the grant is gone
+/// or not committed yet; the worker could not do it.
 pub(super) fn charge(charge: &Charge) -> Result<i64> {
-    let who = role_name(current_role());
-    let Charge { dataset, function, epsilon, mechanism, name } = charge;
+    let Charge { dataset, function, epsilon, rho, mechanism, name } = charge;
     let mut parameters = mechanism.clone();
     parameters["name"] = (*name).into();
-    let charged = execute(
-        "UPDATE dp.dataset SET epsilon_spent = epsilon_spent + $2::numeric, \
-                releases = releases + 1 \
-         WHERE id = $1 AND dropped_at IS NULL AND epsilon_spent + $2::numeric <= epsilon_budget \
-         RETURNING id",
-        &[dataset.id.into(), epsilon.decimal().into()],
-        |_| Ok(()),
-    )?;
-    if charged.is_none() {
-        let left = execute(
-            "SELECT trim_scale(epsilon_budget - epsilon_spent)::text FROM dp.dataset \
-             WHERE id = $1 AND dropped_at IS NULL",
-            &[dataset.id.into()],
-            |row| row.get::<String>(1),
-        )?
-        .flatten();
-        return Err(match left {
-            Some(left) => error(
-                PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-                format!(
-                    "epsilon {} exceeds what is left of the budget of dataset \"{}\": {left}",
-                    epsilon.decimal(),
-                    dataset.name
-                ),
-            )
-            .set_hint("Nothing was spent. dp_budget shows the budget, dp.ledger every charge."),
-            None => error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                format!("dataset \"{}\" does not exist any more", dataset.name),
-            )
-            .set_hint("It was dropped while this release was waiting for it."),
-        });
+    let request = Request {
+        dataset: dataset.id,
+        grantee: dataset.grantee.map(|role| role.to_u32()),
+        who: role_name(current_role()),
+        function: function.to_string(),
+        epsilon: epsilon.decimal(),
+        delta: "0".into(),
+        rho: *rho,
+        parameters,
+    };
+    let message = serde_json::to_vec(&request).map_err(internal)?;
+    let answer = serde_json::from_slice(&worker::ask(&message)?).map_err(internal)?;
+
+    let (epsilon, name) = (epsilon.decimal(), &dataset.name);
+    let exceeded = |whose: &str, left: String| {
+        error(
+            PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!("epsilon {epsilon} exceeds what is left of {whose} dataset \"{name}\": {left}"),
+        )
+        .set_hint("Nothing was spent. dp_budget shows the budget, dp.ledger every charge.")
+    };
+    match answer {
+        Answer::Charged { entry } => Ok(entry),
+        Answer::BudgetExceeded { left } => Err(exceeded("the budget of", left)),
+        Answer::LimitExceeded { left } => Err(exceeded("your limit on", left)),
+        Answer::NoDataset => Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            format!("dataset \"{name}\" cannot be charged: it is not committed, or was dropped"),
+        )
+        .set_hint("Commit dp_create_dataset before the first release.")),
+        Answer::NoGrant => Err(error(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("permission denied for dataset \"{name}\""),
+        )
+        .set_hint("The grant is not committed, or was revoked.")),
     }
-    let entry = execute(
-        "INSERT INTO dp.charge (dataset, charged_by, function, epsilon, delta, parameters) \
-         VALUES ($1, $2, $3, $4::numeric, 0, $5::jsonb) RETURNING id",
+}
+
+/// The worker's part: checks and records one charge in the current transaction, as superuser.
+pub(super) fn record(message: &[u8]) -> Result<Vec<u8>> {
+    let request: Request = serde_json::from_slice(message).map_err(internal)?;
+    let answer = Spi::connect_mut(|client| check_and_record(client, &request)).map_err(internal)?;
+    serde_json::to_vec(&answer).map_err(internal)
+}
+
+fn check_and_record(
+    client: &mut SpiClient,
+    request: &Request,
+) -> std::result::Result<Answer, pgrx::spi::Error> {
+    let Request { dataset, grantee, who, function, epsilon, delta, rho, parameters } = request;
+    let (epsilon, delta) = (epsilon.as_str(), delta.as_str());
+    // the shortest decimal of an f64 may lie below it, by less than the next f64 lies above
+    let rho_decimal = rho.next_up().to_string();
+
+    // every charge of the dataset waits here for the one before
+    let budget = first_row(
+        client,
+        "SELECT epsilon_sum + $2::numeric <= epsilon_budget, \
+                trim_scale(epsilon_budget - epsilon_sum)::text, \
+                epsilon_budget::float8, delta_budget::float8, \
+                (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
+                (delta_sum + $4::numeric)::float8 \
+           FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
+        &[(*dataset).into(), epsilon.into(), rho_decimal.as_str().into(), delta.into()],
+        |row| {
+            let within_sum = row.get::<bool>(1)?.unwrap_or(false);
+            let left = row.get::<String>(2)?.unwrap_or_default();
+            let budget = row.get::<f64>(3)?.unwrap_or(0.0);
+            let delta_budget = row.get::<f64>(4)?.unwrap_or(0.0);
+            let after = Totals {
+                epsilon_sum: row.get(6)?.unwrap_or(f64::INFINITY),
+                rho: row.get(5)?.unwrap_or(f64::INFINITY),
+                delta_sum: row.get(7)?.unwrap_or(f64::INFINITY),
+            };
+            // either view may bound what is spent (see privacy::accounting); the sum of epsilons is
+            // compared as the decimal that it is
+            let views = after.views(delta_budget);
+            let basic = views.basic.is_some() && within_sum;
+            Ok((basic || views.zcdp.is_some_and(|epsilon| epsilon <= budget), left))
+        },
+    )?;
+    match budget {
+        None => return Ok(Answer::NoDataset),
+        Some((false, left)) => return Ok(Answer::BudgetExceeded { left }),
+        Some((true, _)) => {}
+    }
+    let grantee = grantee.map(i64::from);
+    if grantee.is_some() {
+        let limit = first_row(
+            client,
+            "SELECT epsilon_limit IS NULL OR epsilon_spent + $3::numeric <= epsilon_limit, \
+                    trim_scale(epsilon_limit - epsilon_spent)::text \
+               FROM dp.access WHERE dataset = $1 AND grantee::oid::bigint = $2 FOR NO KEY UPDATE",
+            &[(*dataset).into(), grantee.into(), epsilon.into()],
+            |row| Ok((row.get(1)?.unwrap_or(false), row.get(2)?.unwrap_or_default())),
+        )?;
+        match limit {
+            None => return Ok(Answer::NoGrant),
+            Some((false, left)) => return Ok(Answer::LimitExceeded { left }),
+            Some((true, _)) => {}
+        }
+        client.update(
+            "UPDATE dp.access SET epsilon_spent = epsilon_spent + $3::numeric \
+              WHERE dataset = $1 AND grantee::oid::bigint = $2",
+            None,
+            &[(*dataset).into(), grantee.into(), epsilon.into()],
+        )?;
+    }
+    client.update(
+        "UPDATE dp.dataset SET epsilon_sum = epsilon_sum + $2::numeric, \
+                delta_sum = delta_sum + $3::numeric, rho_sum = rho_sum + $4::numeric, \
+                releases = releases + 1 WHERE id = $1",
+        None,
+        &[(*dataset).into(), epsilon.into(), delta.into(), rho_decimal.as_str().into()],
+    )?;
+
+    // one chain over all datasets: whoever adds a link has to see the last one
+    client.update("LOCK TABLE dp.charge IN SHARE ROW EXCLUSIVE MODE", None, &[])?;
+    client.update(
+        "INSERT INTO dp.epoch (identity) SELECT dp.identity() WHERE dp.identity() IS DISTINCT FROM \
+             (SELECT identity FROM dp.epoch ORDER BY n DESC LIMIT 1)",
+        None,
+        &[],
+    )?;
+    let entry = first_row(
+        client,
+        "WITH link AS ( \
+             SELECT coalesce(max(id), 0) + 1 AS id, clock_timestamp() AS charged_at, \
+                    (SELECT max(n) FROM dp.epoch) AS epoch, \
+                    (SELECT hash FROM dp.charge ORDER BY id DESC LIMIT 1) AS previous \
+               FROM dp.charge) \
+         INSERT INTO dp.charge (id, epoch, charged_at, charged_by, dataset, function, \
+                                epsilon, delta, rho, parameters, hash) \
+         SELECT id, epoch, charged_at, $2, $1, $3, $4::numeric, $5::numeric, $6::numeric, $7::jsonb, \
+                dp.charge_hash(previous, id, epoch, charged_at, $2, $1, $3, \
+                               $4::numeric, $5::numeric, $6::numeric, $7::jsonb) \
+           FROM link RETURNING id",
         &[
-            dataset.id.into(),
-            who.into(),
-            (*function).into(),
-            epsilon.decimal().into(),
+            (*dataset).into(),
+            who.as_str().into(),
+            function.as_str().into(),
+            epsilon.into(),
+            delta.into(),
+            rho_decimal.as_str().into(),
             parameters.to_string().into(),
         ],
-        |row| row.get::<i64>(1),
-    )?
-    .flatten();
-    entry.ok_or_else(|| internal("the ledger took no entry"))
+        |row| Ok(row.get::<i64>(1)?.unwrap_or_default()),
+    )?;
+    // an INSERT ... SELECT from an aggregate returns one row
+    Ok(entry.map_or(Answer::NoDataset, |entry| Answer::Charged { entry }))
+}
+
+fn first_row<T>(
+    client: &mut SpiClient,
+    sql: &str,
+    arguments: &[DatumWithOid],
+    read: impl FnOnce(&SpiHeapTupleData) -> std::result::Result<T, pgrx::spi::Error>,
+) -> std::result::Result<Option<T>, pgrx::spi::Error> {
+    client.update(sql, None, arguments)?.next().map(|row| read(&row)).transpose()
 }

@@ -19,5 +19,6 @@ mod ledger;
 mod session;
 mod source;
 mod types;
+mod worker;
 
 pgrx::pg_module_magic!(name, version);

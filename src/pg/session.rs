@@ -70,6 +70,16 @@ pub(super) fn read_rows(sql: &str, mut visit: impl FnMut(&Row) -> Result<()>) ->
     })
 }
 
+/// Runs `action` under a snapshot of now: what others committed since a REPEATABLE READ transaction
+/// began, such as the charges of its own releases, is visible. For [`read_rows`].
+pub(super) fn as_of_now<T>(action: impl FnOnce() -> T) -> T {
+    unsafe { pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot()) };
+    let result = action();
+    // after an error the transaction's end pops it
+    unsafe { pg_sys::PopActiveSnapshot() };
+    result
+}
+
 /// A row of [`read_rows`].
 pub(super) struct Row {
     tuple: pg_sys::HeapTuple,

@@ -26,6 +26,10 @@ pub(super) struct Source {
     pub(super) hierarchy: Vec<String>,
     /// `entities` has one row per group, with the group's size in this column.
     pub(super) size_column: Option<String>,
+    /// The column of `entities` that tells whose a row is; None where each row is its own unit.
+    pub(super) privacy_unit: Option<String>,
+    /// How many rows of one unit are used.
+    pub(super) max_rows_per_unit: i32,
 }
 
 /// The name of the computed size inside the query, such as no column has.
@@ -39,9 +43,27 @@ struct Relation {
 }
 
 impl Source {
-    /// Checks what can be known without reading rows, and what the public table of groups and the
-    /// caller's own right to read make safe to check with them. Runs as the creator.
+    /// Checks a declaration. Runs as the creator, who may read the tables: without a table of groups
+    /// the check that every group lies in one region reads private rows.
     pub(super) fn validate(&self) -> Result<()> {
+        self.check_columns()?;
+        if self.groups.is_none() {
+            self.check_tree()?;
+        }
+        self.check()
+    }
+
+    /// What has to hold at every release, known from public rows alone: the relations can be used,
+    /// every group of the public table lies in one region, the reader has the right to read.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.groups.is_some() {
+            self.check_tree()?;
+        }
+        // fetches no row, but finds missing privileges and types that cannot be compared
+        read_rows(&format!("{} LIMIT 0", self.leaf_query()?), |_| Ok(()))
+    }
+
+    fn check_columns(&self) -> Result<()> {
         let entities = open(self.entities, "entities")?;
         let groups = self.groups.map(|oid| open(oid, "groups")).transpose()?;
         if self.hierarchy.len() >= MAX_LEVELS {
@@ -100,9 +122,47 @@ impl Source {
                 ));
             }
         }
-        self.check_tree()?;
-        // one dry run finds missing privileges and types that cannot be compared
-        read_rows(&format!("{} LIMIT 0", self.leaf_query()?), |_| Ok(()))
+        if let Some(column) = &self.privacy_unit {
+            entities.column_type("privacy_unit", column)?;
+            if self.size_column.is_some() {
+                return Err(invalid(
+                    "privacy_unit has no meaning with size_column",
+                    "A row that holds a whole group's size cannot be told apart by person.",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What identifies the relations and columns that are used: it changes when a table is dropped
+    /// and created again, or a column is replaced or gets another type.
+    pub(super) fn fingerprint(&self) -> Result<String> {
+        let of_entities = [&self.group_key[..], self.size_column.as_slice()].concat();
+        let of_entities = [of_entities, self.privacy_unit.iter().cloned().collect()].concat();
+        let parts = match self.groups {
+            Some(groups) => vec![
+                (self.entities, of_entities),
+                (groups, [&self.group_key[..], &self.hierarchy[..]].concat()),
+            ],
+            None => vec![(self.entities, [of_entities, self.hierarchy.clone()].concat())],
+        };
+        let mut fingerprint = String::new();
+        for (relation, columns) in parts {
+            let names: Vec<String> = columns.iter().map(pgrx::spi::quote_literal).collect();
+            let sql = format!(
+                "SELECT format('%s: %s; ', {0}, string_agg(format('%I %s %s %s %s', attname, \
+                            attnum, atttypid, atttypmod, attcollation), ', ' ORDER BY attnum)) \
+                   FROM pg_attribute WHERE attrelid = {0} AND attnum > 0 AND NOT attisdropped \
+                    AND attname::text = ANY (ARRAY[{1}]::text[])",
+                relation.to_u32(),
+                names.join(", ")
+            );
+            read_rows(&sql, |row| {
+                fingerprint += &row.get::<String>(1).unwrap_or_default();
+                Ok(())
+            })?;
+        }
+        Ok(fingerprint)
     }
 
     /// Whether every group lies in one region. With a table of groups this reads public rows only;
@@ -186,12 +246,9 @@ impl Source {
 
     /// The exact histogram of every leaf region, with its path. Confidential.
     ///
-    /// Everything happens under one snapshot, the check included that every group is in one region,
-    /// on which the sensitivity rests.
+    /// [`Source::check`] comes first, in the same statement of the caller: both read under its
+    /// snapshot, and the sensitivity rests on every group being in one region.
     pub(super) fn read(&self) -> Result<(Tree, Vec<Coco>)> {
-        if self.groups.is_some() {
-            self.check_tree()?;
-        }
         let mut leaves: BTreeMap<Vec<String>, Vec<Coco>> = BTreeMap::new();
         if self.hierarchy.is_empty() {
             leaves.insert(vec![], vec![]); // the root is a leaf, also without rows
@@ -209,9 +266,31 @@ impl Source {
         Tree::from_leaves(self.hierarchy.len(), joined.collect()).map_err(internal)
     }
 
+    /// The rows of the private table that count: all, or of each unit of privacy so many, chosen
+    /// at random, afresh for each release. A row without a unit is nobody's and is left out.
+    ///
+    /// Each row's rank must depend on no other unit's rows, or a unit would have an influence beyond
+    /// its own rows. So the order is that of independent draws from the operating system's
+    /// generator (gen_random_uuid), not of random(), which a caller can seed.
+    fn used_rows(&self, entities: &str) -> String {
+        let Some(unit) = &self.privacy_unit else { return entities.to_string() };
+        let unit = quote_identifier(unit);
+        let columns = match self.groups {
+            Some(_) => quoted(&self.group_key),
+            None => distinct(&self.group_key, &self.hierarchy),
+        };
+        format!(
+            "(SELECT * FROM (SELECT {}, row_number() OVER (PARTITION BY {unit} \
+                 ORDER BY gen_random_uuid()) AS {RANK} FROM {entities} WHERE {unit} IS NOT NULL) AS r \
+              WHERE {RANK} <= {}) AS u",
+            columns.join(", "),
+            self.max_rows_per_unit
+        )
+    }
+
     /// SELECT path text[], coco, one row per leaf region.
     fn leaf_query(&self) -> Result<String> {
-        let entities = open(self.entities, "entities")?.name;
+        let entities = self.used_rows(&open(self.entities, "entities")?.name);
         let schema = extension_schema()?;
         let key = quoted(&self.group_key);
         let regions = quoted(&self.hierarchy);
@@ -278,6 +357,9 @@ impl Source {
     }
 }
 
+/// The name of the rank of a row among its unit's, such as no column has.
+const RANK: &str = "\"rank (pg_dp)\"";
+
 fn quoted(columns: &[String]) -> Vec<String> {
     columns.iter().map(quote_identifier).collect()
 }
@@ -317,10 +399,9 @@ fn open(oid: Oid, argument: &str) -> Result<Relation> {
         let schema = pg_sys::get_namespace_name(class.relnamespace);
         let (kind, persistence) = (class.relkind as u8, class.relpersistence as u8);
         let row_security = class.relrowsecurity;
-        let name = quote_qualified_identifier(
-            CStr::from_ptr(schema).to_string_lossy(),
-            CStr::from_ptr(class.relname.data.as_ptr()).to_string_lossy(),
-        );
+        let own_name = CStr::from_ptr(class.relname.data.as_ptr()).to_string_lossy();
+        let name =
+            quote_qualified_identifier(CStr::from_ptr(schema).to_string_lossy(), own_name.clone());
         // the lock stays until the end of the transaction
         pg_sys::relation_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE);
 
@@ -329,7 +410,9 @@ fn open(oid: Oid, argument: &str) -> Result<Relation> {
             | pg_sys::RELKIND_PARTITIONED_TABLE
             | pg_sys::RELKIND_MATVIEW
             | pg_sys::RELKIND_FOREIGN_TABLE => {
-                if persistence == pg_sys::RELPERSISTENCE_TEMP {
+                if kind == pg_sys::RELKIND_FOREIGN_TABLE && argument == "groups" {
+                    Some("is a foreign table, whose keys cannot be checked and read at one time")
+                } else if persistence == pg_sys::RELPERSISTENCE_TEMP {
                     Some("is a temporary table, which other sessions cannot read")
                 } else if row_security {
                     Some("has row-level security, so that it reads differently for each role")
@@ -343,11 +426,11 @@ fn open(oid: Oid, argument: &str) -> Result<Relation> {
             None => Ok(Relation { oid, name }),
             Some(reason) => Err(error(
                 PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                format!("{argument}: {name} {reason}"),
+                format!("{argument}: {own_name} {reason}"),
             )
             .set_hint(
-                "Use a plain, partitioned or foreign table or a materialized view, without \
-                 row-level security.",
+                "Use a plain or partitioned table or a materialized view (for entities also a foreign \
+                 table), without row-level security.",
             )),
         }
     }

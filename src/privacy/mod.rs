@@ -1,5 +1,7 @@
 //! Privacy budgets: what a release spends, and how a hierarchy's levels share it.
 
+mod accounting;
 mod epsilon;
 
+pub use accounting::{Totals, Views, rho_of_gaussian, rho_of_pure, zcdp_epsilon};
 pub use epsilon::{Epsilon, EpsilonError, ShareError};

@@ -7,11 +7,11 @@ SELECT dp_create_dataset('census', 'person', '{household}', '{state,county}', gr
                          epsilon_budget => 1.0, delta_budget => 1e-9);
 SELECT name, owner, entities, groups, group_key, hierarchy, size_column, epsilon_budget, epsilon_spent, delta_budget
   FROM dp.datasets;
-SELECT * FROM dp_budget('census');
+SELECT epsilon_budget, epsilon_spent, epsilon_left, delta_budget, delta_spent, releases, epsilon_sum FROM dp_budget('census');
 
 -- ten charges of 0.1 fill a budget of 1, exactly; the eleventh spends nothing
 SELECT count(DISTINCT path) AS regions FROM generate_series(1, 10) AS i, dp_hierarchy_release('census', 0.1 + 0 * i) WHERE i > 0;
-SELECT * FROM dp_budget('census');
+SELECT epsilon_budget, epsilon_spent, epsilon_left, delta_budget, delta_spent, releases, epsilon_sum FROM dp_budget('census');
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('census', 0.1)$$);
 SELECT * FROM error_of($$SELECT dp_coco_histogram('{1:1}'::coco, 1e-3, dataset => 'census')$$);
 SELECT epsilon_left, releases FROM dp_budget('census');
@@ -24,7 +24,7 @@ SELECT count(*) AS charges, sum(epsilon) AS spent FROM dp.ledger WHERE dataset =
 SELECT * FROM error_of($$SELECT dp_budget('census')$$);
 SELECT * FROM error_of($$SELECT dp_drop_dataset('census')$$);
 SELECT dp_create_dataset('census', 'person', '{household}', '{state,county}', 'household', NULL, 2.5);
-SELECT * FROM dp_budget('census');
+SELECT epsilon_budget, epsilon_spent, epsilon_left, delta_budget, delta_spent, releases, epsilon_sum FROM dp_budget('census');
 
 -- what is refused, with its reason
 CREATE VIEW adults AS SELECT * FROM person WHERE "Age" > 17;
@@ -82,7 +82,7 @@ SELECT e.code, e.message FROM (VALUES
     ('SELECT dp_budget(''census'')'),
     ('SELECT dp_drop_dataset(''census'')'),
     ('SELECT dp_create_dataset(''mine'', ''household'', ''{household}'', ''{}'', epsilon_budget => 1)'),
-    ('UPDATE dp.dataset SET epsilon_spent = 0'),
+    ('UPDATE dp.dataset SET epsilon_sum = 0'),
     ('DELETE FROM dp.charge'),
     ('DELETE FROM dp.ledger'),
     ('SELECT * FROM dp.dataset'),

@@ -20,6 +20,7 @@ BEGIN
         INSERT INTO grp VALUES (NULL, 7, 7, 7, 7);
         CREATE TABLE entity AS SELECT id FROM grp, generate_series(1, (random() * random() * 30)::int) WHERE random() < 0.8;
         PERFORM dp_create_dataset('random', 'entity', '{id}', columns, 'grp', epsilon_budget => 10);
+        COMMIT; -- a dataset can be charged once it is committed
         CREATE TABLE released AS SELECT * FROM dp_hierarchy_release('random', 0.3, ARRAY[estimator], method, 20);
         INSERT INTO outcome SELECT depth, method, (
             -- groups per region against the public table, at every level

@@ -1,0 +1,216 @@
+//! A transaction of its own, whatever becomes of the caller's: a message to a dynamic background
+//! worker and its answer.
+//!
+//! The worker commits before it answers, so an answer means that its work is durable. No answer
+//! (no worker slot, a worker that died, a cancelled caller) means that the caller must not go on;
+//! the work may have been done all the same. The message travels in a dynamic shared memory
+//! segment: a worker's own extra data are too short.
+
+use super::errors::{Result, error, internal};
+use pgrx::bgworkers::{BackgroundWorker, BackgroundWorkerBuilder, DynamicBackgroundWorker};
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReportable;
+use pgrx::prelude::*;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The longest answer in bytes.
+const ANSWER_ROOM: usize = 1024;
+
+/// How long to wait for a worker slot that other sessions' workers or parallel queries hold.
+const SLOT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the worker waits for a lock that another transaction holds. The caller waits for the
+/// worker, which no deadlock detector sees, so this has to end by itself.
+const LOCK_TIMEOUT: &CStr = c"5s";
+
+/// The head of the segment; the message and room for the answer follow.
+#[repr(C)]
+struct Head {
+    database: Oid,
+    message_length: u32,
+    /// 0 until the worker has committed and written the answer.
+    answer_length: AtomicU32,
+}
+
+/// Sends a message to a new worker and returns its answer.
+///
+/// Sessions take turns, so that many at once need one worker slot, not many. Errors: the server is
+/// a standby; no worker slot; the worker failed.
+pub(super) fn ask(message: &[u8]) -> Result<Vec<u8>> {
+    if unsafe { pg_sys::RecoveryInProgress() } {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            "a standby server cannot charge a budget, so it cannot release",
+        )
+        .set_hint("Release on the primary; stored releases can be read here."));
+    }
+    let _turn = Turn::take();
+    let segment = Segment::create(message)?;
+    let worker = start(segment.handle())?;
+    worker.wait_for_shutdown().map_err(|_| internal("the postmaster died"))?;
+    segment.answer().ok_or_else(|| {
+        error(
+            PgSqlErrorCode::ERRCODE_IO_ERROR,
+            "the charge could not be recorded, so nothing was released",
+        )
+        .set_hint(
+            "The server's log says why the ledger's worker failed (a lock held by another \
+             transaction for example). If it failed late, the charge may stand: see dp.ledger.",
+        )
+    })
+}
+
+fn start(segment: pg_sys::dsm_handle) -> Result<DynamicBackgroundWorker> {
+    let begin = Instant::now();
+    loop {
+        let started = BackgroundWorkerBuilder::new("pg_dp ledger")
+            .set_library("pg_dp")
+            .set_function("pg_dp_worker_main")
+            .enable_spi_access()
+            .set_restart_time(None)
+            .set_notify_pid(unsafe { pg_sys::MyProcPid })
+            .set_argument(Some(pg_sys::Datum::from(segment)))
+            .load_dynamic();
+        match started {
+            Ok(worker) => return Ok(worker),
+            Err(_) if begin.elapsed() < SLOT_PATIENCE => {
+                pgrx::check_for_interrupts!();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(_) => {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_RESOURCES,
+                    "no background worker is free to charge the budget, so nothing was released",
+                )
+                .set_hint("Nothing was spent. Raise max_worker_processes, or try again later."));
+            }
+        }
+    }
+}
+
+/// The right to have a worker, one session of a database at a time.
+///
+/// A session-level lock, since it must not be held until the caller's transaction ends; of a kind
+/// that no SQL function can take, so nobody can block releases with it.
+struct Turn(pg_sys::LOCKTAG);
+
+impl Turn {
+    fn take() -> Turn {
+        let tag = pg_sys::LOCKTAG {
+            locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
+            locktag_field2: 0,
+            locktag_field3: 0,
+            locktag_field4: 0xd9, // pg_advisory_lock and its relatives use 1 and 2
+            locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
+            locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+        };
+        unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, true, false) };
+        Turn(tag)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as i32, true) };
+    }
+}
+
+/// The caller's side of the segment. If the caller fails, its resource owner detaches it.
+struct Segment(*mut pg_sys::dsm_segment);
+
+impl Segment {
+    fn create(message: &[u8]) -> Result<Segment> {
+        let message_length = u32::try_from(message.len()).map_err(internal)?;
+        unsafe {
+            let size = size_of::<Head>() + message.len() + ANSWER_ROOM;
+            let segment = pg_sys::dsm_create(size, 0);
+            let head = pg_sys::dsm_segment_address(segment).cast::<Head>();
+            let database = pg_sys::MyDatabaseId;
+            head.write(Head { database, message_length, answer_length: AtomicU32::new(0) });
+            let body = head.add(1).cast::<u8>();
+            std::ptr::copy_nonoverlapping(message.as_ptr(), body, message.len());
+            Ok(Segment(segment))
+        }
+    }
+
+    fn handle(&self) -> pg_sys::dsm_handle {
+        unsafe { pg_sys::dsm_segment_handle(self.0) }
+    }
+
+    fn answer(self) -> Option<Vec<u8>> {
+        unsafe {
+            let head = pg_sys::dsm_segment_address(self.0).cast::<Head>();
+            let length = (*head).answer_length.load(Ordering::Acquire) as usize;
+            let begin = head.add(1).cast::<u8>().add((*head).message_length as usize);
+            let answer = std::slice::from_raw_parts(begin, length).to_vec();
+            pg_sys::dsm_detach(self.0);
+            (length > 0).then_some(answer)
+        }
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// PostgreSQL's handler of SIGTERM in sessions (tcop/tcopprot.h); pgrx only has it wrapped.
+    fn die(signal: std::ffi::c_int);
+}
+
+/// The worker: does what the message says in one transaction, commits, answers.
+///
+/// Any error ends it without an answer.
+#[pg_guard]
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn pg_dp_worker_main(argument: pg_sys::Datum) {
+    unsafe {
+        // the server's own handler: pgrx's would leave pg_terminate_backend without effect
+        #[cfg(not(feature = "pg18"))]
+        pg_sys::pqsignal(pg_sys::SIGTERM as i32, Some(die));
+        #[cfg(feature = "pg18")]
+        pg_sys::pqsignal_be(pg_sys::SIGTERM as i32, Some(die));
+        pg_sys::BackgroundWorkerUnblockSignals();
+
+        pg_sys::CurrentResourceOwner =
+            pg_sys::ResourceOwnerCreate(std::ptr::null_mut(), c"pg_dp ledger".as_ptr());
+        let segment = pg_sys::dsm_attach(argument.value() as pg_sys::dsm_handle);
+        if segment.is_null() {
+            return; // the caller is gone
+        }
+        // the mapping outlives the transaction below
+        pg_sys::dsm_pin_mapping(segment);
+        let head = pg_sys::dsm_segment_address(segment).cast::<Head>();
+        let body = head.add(1).cast::<u8>();
+        let message = std::slice::from_raw_parts(body, (*head).message_length as usize).to_vec();
+
+        BackgroundWorker::connect_worker_to_spi_by_oid(Some((*head).database), None);
+        settle();
+        let answer = BackgroundWorker::transaction(move || super::ledger::record(&message));
+        let answer = answer.unwrap_or_report();
+        if answer.len() <= ANSWER_ROOM {
+            let room = body.add((*head).message_length as usize);
+            std::ptr::copy_nonoverlapping(answer.as_ptr(), room, answer.len());
+            (*head).answer_length.store(answer.len() as u32, Ordering::Release);
+        }
+    }
+}
+
+/// Settings that the charge relies on, whatever the database's or the role's defaults are.
+fn settle() {
+    for (name, value) in [
+        (c"search_path", c"pg_catalog, pg_temp"),
+        (c"default_transaction_isolation", c"read committed"),
+        (c"default_transaction_read_only", c"off"),
+        (c"lock_timeout", LOCK_TIMEOUT),
+        // a charge that a crash could undo would be no charge
+        (c"synchronous_commit", c"on"),
+    ] {
+        unsafe {
+            pg_sys::SetConfigOption(
+                name.as_ptr(),
+                value.as_ptr(),
+                pg_sys::GucContext::PGC_SUSET,
+                pg_sys::GucSource::PGC_S_SESSION,
+            );
+        }
+    }
+}

@@ -1,0 +1,82 @@
+-- dp_grant, dp_revoke, dp_confirm_dataset: analysts who release from tables that they cannot read.
+CREATE TABLE person (id int, r text);
+INSERT INTO person SELECT i % 10, 'r' || i % 2 FROM generate_series(1, 100) AS i;
+SELECT dp_create_dataset('people', 'person', '{id}', '{r}', epsilon_budget => 5);
+CREATE ROLE dp_test_analyst;
+CREATE ROLE dp_test_team;
+CREATE ROLE dp_test_member IN ROLE dp_test_team;
+SELECT dp_grant('people', 'dp_test_analyst', 1);
+SELECT dp_grant('people', 'dp_test_team');
+SELECT dataset, grantee, epsilon_limit, epsilon_spent, granted_by FROM dp.grants ORDER BY grantee::text;
+
+SET ROLE dp_test_analyst;
+SELECT code, message FROM error_of('SELECT count(*) FROM person');
+SELECT level, sum(groups) AS groups FROM dp_hierarchy_release('people', 0.75) GROUP BY level ORDER BY level;
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 0.5)$$);
+SELECT level, sum(groups) AS groups FROM dp_hierarchy_release('people', 0.25, name => 'mine') GROUP BY level ORDER BY level;
+SELECT count(*) > 0 AS served_free FROM dp_hierarchy_release('people', 0.25, name => 'mine');
+SELECT dataset, grantee, epsilon_limit, epsilon_spent FROM dp.grants;
+SELECT name, epsilon_budget, epsilon_spent FROM dp.datasets;
+SELECT e.code, e.message, e.hint FROM (VALUES
+    ('SELECT dp_grant(''people'', ''dp_test_analyst'', 100)'),
+    ('SELECT dp_revoke(''people'', ''dp_test_team'')'),
+    ('SELECT dp_confirm_dataset(''people'')'),
+    ('SELECT dp_drop_dataset(''people'')'),
+    ('UPDATE dp.access SET epsilon_limit = 100')) AS tried(statement), error_of(statement) AS e;
+SET ROLE dp_test_member;
+SELECT level, sum(groups) AS groups FROM dp_hierarchy_release('people', 1.5) GROUP BY level ORDER BY level;
+RESET ROLE;
+SELECT who, epsilon FROM dp.ledger ORDER BY id;
+SELECT epsilon_spent, releases FROM dp_budget('people');
+-- a limit can be raised, but not beyond the dataset's budget
+SELECT dp_grant('people', 'dp_test_analyst', 100);
+SET ROLE dp_test_analyst;
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 3)$$);
+RESET ROLE;
+SELECT dp_revoke('people', 'dp_test_analyst');
+SELECT * FROM error_of($$SELECT dp_revoke('people', 'dp_test_analyst')$$);
+SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_analyst', -1)$$);
+SELECT * FROM error_of($$SELECT dp_grant('people', NULL)$$);
+SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_nobody')$$);
+SET ROLE dp_test_analyst;
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 0.1)$$);
+RESET ROLE;
+
+-- a table that was changed is refused until the owner confirms; nothing is charged
+ALTER TABLE person ADD COLUMN note text; -- not a column that is used
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('people', 0.1);
+ALTER TABLE person ALTER COLUMN id TYPE bigint;
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 0.1)$$);
+SELECT dp_confirm_dataset('people');
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('people', 0.1);
+DROP TABLE person;
+CREATE TABLE person (id bigint, r text);
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 0.1)$$);
+SELECT * FROM error_of($$SELECT dp_confirm_dataset('people')$$);
+CREATE TABLE rls (id int, r text);
+SELECT dp_create_dataset('guarded later', 'rls', '{id}', '{r}', epsilon_budget => 5);
+ALTER TABLE rls ENABLE ROW LEVEL SECURITY;
+SELECT code, message FROM error_of($$SELECT dp_hierarchy_release('guarded later', 0.1)$$);
+SELECT epsilon_spent FROM dp_budget('people');
+
+-- the ledger is whole, and can only be added to, by anyone
+SELECT * FROM dp_verify_ledger();
+SELECT e.code, e.message FROM (VALUES ('UPDATE dp.charge SET epsilon = 0'), ('DELETE FROM dp.charge'), ('TRUNCATE dp.charge CASCADE'))
+    AS tried(statement), error_of(statement) AS e;
+ALTER TABLE dp.charge DISABLE TRIGGER append_only;
+UPDATE dp.charge SET epsilon = 0.01 WHERE id = 2;
+SELECT whole, problem FROM dp_verify_ledger();
+UPDATE dp.charge SET epsilon = 0.25 WHERE id = 2;
+SELECT whole FROM dp_verify_ledger();
+DELETE FROM dp.charge WHERE id = (SELECT max(id) FROM dp.charge);
+SELECT whole, problem FROM dp_verify_ledger();
+
+-- both compositions: with a delta budget, many small releases cost less than their sum
+CREATE TABLE few (id int);
+SELECT dp_create_dataset('many', 'few', '{id}', '{}', epsilon_budget => 4, delta_budget => 1e-6);
+DO $$ BEGIN FOR i IN 1..50 LOOP PERFORM dp_hierarchy_release('many', 0.1); END LOOP; END $$;
+SELECT epsilon_sum, round(epsilon_spent, 2) AS spent, epsilon_spent < 4 AS within, round(epsilon_zcdp::numeric, 2) AS zcdp, round(rho::numeric, 3) AS rho
+  FROM dp_budget('many');
+
+DROP OWNED BY dp_test_analyst, dp_test_team, dp_test_member;
+DROP ROLE dp_test_analyst, dp_test_team, dp_test_member;
