@@ -7,9 +7,10 @@
 //!
 //! - *basic*: the epsilons sum to at most the budget, the deltas to at most the basic view's share
 //!   of the delta budget;
-//! - *zCDP*: [`zcdp_epsilon`] of the sum of the rhos, at the zCDP view's share, is at most the budget.
+//! - *zCDP*: [`zcdp_epsilon`] of the sum of the rhos, at the zCDP view's share of the delta budget,
+//!   is at most the budget.
 //!
-//! # Why this keeps (E, D), for budgets E and D = D_b + D_z
+//! # Why this keeps (E, D), for budgets E and D = D_b + D_z fixed before the first release
 //!
 //! Let p and q be the distributions of the transcript (all answers, refusals among them) on two
 //! neighbours; (E, D) means that the integral of (p - e^E q)+ is at most D. None of the sums ever
@@ -20,15 +21,18 @@
 //! which the zCDP view would not hold. Such a transcript has no such charge, so p = p' and q = q'
 //! there, and this part is at most the integral of (p' - e^E q')+ over everything. In that ledger
 //! the rhos sum to at most R on every path, R being the largest with zCDP epsilon at most E. With
-//! r_i the likelihood ratio of step i given the past, E_q'[r_i^a | past] <= exp((a-1) a rho_i), and
-//! rho_i is known from the past: the product of the r_i^a exp(-(a-1) a rho_i) is a supermartingale,
-//! so that E_q'[prod r_i^a] <= exp((a-1) a R), D_a(p' || q') <= a R (Feldman & Zrnic 2021), and the
-//! conversion gives D_z.
+//! r_i the likelihood ratio of step i given the past, the conditional mean of r_i^a under q' is at
+//! most exp((a-1) a rho_i), and rho_i is known from the past: the product of the
+//! r_i^a exp(-(a-1) a rho_i) is a supermartingale, so that the mean of prod r_i^a is at most
+//! exp((a-1) a R), D_a(p' || q') <= a R (Feldman & Zrnic 2021), and the conversion gives D_z.
 //!
 //! *The others*, in the same way, have the probabilities of a ledger that refuses, besides, every
 //! charge after which the basic view would not hold. If all charges are pure, prod r_i <= e^E at
 //! every transcript: p - e^E q is never positive and this part is 0. In general it is at most D_b,
 //! as basic composition holds for adaptively chosen amounts (Rogers, Roth, Ullman, Vadhan 2016).
+//!
+//! What is proved is the rule, with its budget. The number that a view shows on the way is no
+//! guarantee of its own for a sequence that was chosen adaptively (ibid., filters and odometers).
 //!
 //! # Why each view has a share of delta, not all of it
 //!
@@ -62,10 +66,10 @@ const BASIC_SHARE: f64 = 0.5;
 ///
 /// Infinite, so that no zCDP view remains, if epsilon is negative or not a number.
 //
-// Proof. The likelihood ratio r of neighbours lies in [e^-eps, e^eps] and has mean 1 under q. r^a is
-// convex, so its mean is at most that of the two-point distribution on the ends with mean 1, which
-// is randomized response: D_a <= ln(cosh((a - 1/2) eps) / cosh(eps/2)) / (a - 1).
-// g(s) = ln cosh(sqrt(s) eps) is concave, as g'(s) = eps tanh(sqrt(s) eps) / (2 sqrt(s)) falls in s.
+// Proof. The likelihood ratio r of neighbours lies in [e^-eps, e^eps] and has mean 1 under q. r^a
+// is convex, so its mean is at most that of the two-point distribution on the ends with mean 1,
+// which is randomized response: D_a <= ln(cosh((a - 1/2) eps) / cosh(eps/2)) / (a - 1).
+// g(s) = ln cosh(sqrt(s) eps) is concave: g'(s) = eps tanh(sqrt(s) eps) / (2 sqrt(s)) falls in s.
 // Hence g((a - 1/2)^2) - g(1/4) <= ((a - 1/2)^2 - 1/4) g'(1/4) = a (a - 1) eps tanh(eps/2), that is
 // D_a <= a eps tanh(eps/2), with equality in the limit a -> 1. (Steinke 2024 has the same bound.)
 pub fn rho_of_pure(epsilon: f64) -> f64 {
@@ -75,10 +79,10 @@ pub fn rho_of_pure(epsilon: f64) -> f64 {
     if epsilon == 0.0 { 0.0 } else { rounded_up(epsilon * (epsilon / 2.0).tanh()) }
 }
 
-/// A rho such that independent discrete Gaussian noise of parameter `sigma` on each coordinate of an
-/// integer vector is rho-zCDP: `delta_2^2 / (2 sigma^2)`, rounded up, where `delta_2` is the largest
-/// L2 distance of the vectors of neighbours (Canonne, Kamath, Steinke 2020, theorem 4, whose bounds
-/// per coordinate add up).
+/// A rho such that independent discrete Gaussian noise of parameter `sigma` on each coordinate of
+/// an integer vector is rho-zCDP: `delta_2^2 / (2 sigma^2)`, rounded up, where `delta_2` is the
+/// largest L2 distance of the vectors of neighbours (Canonne, Kamath, Steinke 2020, theorem 4,
+/// whose bounds per coordinate add up).
 ///
 /// Infinite, so that no zCDP view remains, if sigma is not positive, or `delta_2` is negative, or
 /// either is not a number.
@@ -151,7 +155,7 @@ pub struct Totals {
     pub delta_sum: f64,
 }
 
-/// The dataset is (epsilon, delta budget)-DP by either bound; None where a view has none.
+/// Two bounds on epsilon, each for comparison with the epsilon budget; None where a view has none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Views {
     pub basic: Option<f64>,
@@ -159,8 +163,8 @@ pub struct Views {
 }
 
 impl Totals {
-    /// Both bounds on epsilon, for a dataset's `delta_budget` in [0, 1), which must not change once
-    /// something was released. A charge is allowed if either is within the budget.
+    /// Both bounds, for a dataset's `delta_budget` from 0 up to, not including, 1, which must not
+    /// change once something was released. A charge is allowed if either is within the budget.
     pub fn views(&self, delta_budget: f64) -> Views {
         Views { basic: self.basic(delta_budget), zcdp: self.zcdp(delta_budget) }
     }
