@@ -2,7 +2,8 @@
 
 use super::errors::{Result, error, internal};
 use super::session::{
-    Row, acts_for, as_catalog_owner, as_of_now, as_role, current_role, extension_schema, read_rows,
+    Row, acts_for, as_catalog_owner, as_of_now, as_reader, current_role, extension_schema,
+    read_rows,
 };
 use super::source::Source;
 use crate::coco::DpCoco;
@@ -117,7 +118,7 @@ impl Dataset {
     /// Refuses a source that is not what the owner declared any more, or whose public part is
     /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
     pub(super) fn check_source(&self) -> Result<()> {
-        as_role(self.owner, || {
+        as_reader(self.owner, || {
             if self.source.fingerprint()? != self.fingerprint {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

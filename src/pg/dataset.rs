@@ -2,7 +2,7 @@
 
 use super::catalog::{Dataset, execute, read_catalog};
 use super::errors::{Result, all_required, error, invalid, required};
-use super::session::{as_role, current_role, role_name};
+use super::session::{as_reader, current_role, role_name};
 use super::source::Source;
 use crate::privacy::{Epsilon, Totals};
 use pgrx::pg_sys::Oid;
@@ -112,7 +112,7 @@ fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<i32>) -> Result<i3
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(name, "name")?)?;
-    let fingerprint = as_role(dataset.owner, || {
+    let fingerprint = as_reader(dataset.owner, || {
         dataset.source.validate()?;
         dataset.source.fingerprint()
     })?;

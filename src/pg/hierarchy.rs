@@ -3,7 +3,7 @@
 use super::catalog::{Dataset, find_release, read_release, store_release};
 use super::errors::{Result, all_required, error, internal, invalid, required};
 use super::ledger::{self, Charge};
-use super::session::as_role;
+use super::session::{as_reader, read_whole_tables};
 use crate::coco::DpCoco;
 use crate::hierarchy::{Observer, ReleasePlan, release};
 use crate::noise::words_from_system;
@@ -92,7 +92,10 @@ fn dp_hierarchy_release(
         mechanism: plan.describe(),
         name,
     })?;
-    let (tree, leaves) = as_role(dataset.owner, || dataset.source.read())?;
+    let (tree, leaves) = as_reader(dataset.owner, || {
+        read_whole_tables();
+        dataset.source.read()
+    })?;
     let mut words = words_from_system().map_err(internal)?;
     let mut progress = Progress::new(levels);
     let histograms = release(&plan, &tree, leaves, &mut words, &mut progress).map_err(internal)?;

@@ -29,11 +29,11 @@ pub(super) fn acts_for(role: Oid) -> bool {
 /// Runs `action` as the role that owns the extension's catalog. For fixed statements on the tables
 /// of schema `dp` alone; every SQL function that gets here pins its search_path to pg_catalog.
 pub(super) fn as_catalog_owner<T>(action: impl FnOnce() -> T) -> T {
-    as_role(Oid::from(pg_sys::BOOTSTRAP_SUPERUSERID), action)
+    as_reader(Oid::from(pg_sys::BOOTSTRAP_SUPERUSERID), action)
 }
 
 /// Runs `action` as another role, without SET ROLE and the like inside.
-pub(super) fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
+fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
     struct Restore(Oid, i32);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -49,6 +49,65 @@ pub(super) fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
     let result = action();
     drop(restore); // also on unwinding, through the guard
     result
+}
+
+/// Runs `action`, which reads what the current role may not see, as the role that may, and lets
+/// nothing of the reading show in the current session.
+///
+/// Otherwise the session's own settings could print the plan of the inner query, whose estimates
+/// come from private rows, and EXPLAIN (ANALYZE, BUFFERS) would count the pages that it read. The
+/// settings of output formats are fixed, too, so that a region has one name for everybody.
+pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
+    unsafe {
+        let level = pg_sys::NewGUCNestLevel();
+        for (name, value) in [
+            (c"debug_print_parse", c"off"),
+            (c"debug_print_rewritten", c"off"),
+            (c"debug_print_plan", c"off"),
+            (c"trace_sort", c"off"),
+            (c"DateStyle", c"ISO, MDY"),
+            (c"IntervalStyle", c"postgres"),
+            (c"extra_float_digits", c"1"),
+            (c"bytea_output", c"hex"),
+        ] {
+            set_for_now(name, value);
+        }
+        if pg_sys::client_min_messages < pg_sys::NOTICE as i32 {
+            set_for_now(c"client_min_messages", c"notice");
+        }
+        let buffers = pg_sys::pgBufferUsage;
+        let result = as_role(role, action);
+        pg_sys::pgBufferUsage = buffers;
+        pg_sys::AtEOXact_GUC(false, level); // after an error the transaction's end does it
+        result
+    }
+}
+
+/// Lets the planner read whole tables only, for the rest of [`as_reader`]'s action.
+///
+/// A release reads all rows anyway. A caller who forbids sequential scans in a SERIALIZABLE
+/// transaction would else see in pg_locks which pages of an index it read.
+pub(super) fn read_whole_tables() {
+    for scan in [c"enable_indexscan", c"enable_indexonlyscan", c"enable_bitmapscan"] {
+        unsafe { set_for_now(scan, c"off") };
+    }
+    unsafe { set_for_now(c"enable_seqscan", c"on") };
+}
+
+/// Changes a setting until the current nesting level of settings ends.
+unsafe fn set_for_now(name: &CStr, value: &CStr) {
+    unsafe {
+        pg_sys::set_config_option(
+            name.as_ptr(),
+            value.as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            pg_sys::DEBUG5 as i32,
+            false,
+        );
+    }
 }
 
 /// Runs a SELECT under the snapshot of the calling statement, so that several reads of one release
