@@ -4,11 +4,13 @@
 
 mod consistency;
 mod matching;
+mod pgsr;
 mod plan;
 mod release;
 mod tree;
 
 pub use consistency::Consistency;
+pub use pgsr::{NoisyCounts, pgsr};
 pub use plan::{LevelPlan, MAX_LEVELS, PlanError, ReleasePlan};
 pub use release::{Observer, release};
 pub use tree::{Region, Tree, TreeError};

@@ -273,8 +273,8 @@ mod tests {
             ),
             (plan(3, 1.0, &[], "none", 10, None), PlanError::EstimatorCount { got: 0, levels: 3 }),
             (
-                plan(3, 1.0, &["Hc"], "pgsr", 10, None),
-                PlanError::Consistency { word: "pgsr".into() },
+                plan(3, 1.0, &["Hc"], "cumulative", 10, None),
+                PlanError::Consistency { word: "cumulative".into() },
             ),
             (plan(3, 1.0, &["Hc"], "none", 0, None), PlanError::MaxSize { value: 0 }),
             (plan(3, 1.0, &["Hc"], "none", -4, None), PlanError::MaxSize { value: -4 }),

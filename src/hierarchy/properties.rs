@@ -77,6 +77,23 @@ proptest! {
         }
     }
 
+    /// pgsr knows one public total, the root's.
+    #[test]
+    fn the_nearest_counts_add_up_to_the_roots_total(
+        (depth, leaves) in hierarchies(0..5),
+        epsilon in prop::sample::select(vec![0.05, 0.5, 5.0]),
+        estimator in prop::sample::select(ESTIMATORS.to_vec()),
+    ) {
+        let (tree, truth, released) = run(depth, leaves, epsilon, &[estimator], "pgsr");
+        prop_assert_eq!(released[0].groups(), truth[0].groups());
+        for (region, histogram) in released.iter().enumerate().take(tree.leaves().start) {
+            let children = tree.regions()[region].children.clone();
+            let sum: Coco =
+                released[children].iter().flat_map(|child| child.runs().to_vec()).collect();
+            prop_assert_eq!(&sum, histogram);
+        }
+    }
+
     /// With noise that is always 0 (probability of anything else below 1e-9000) every method gives
     /// the truth, sizes capped.
     #[test]

@@ -1,5 +1,6 @@
 //! Carrying out a plan on the histograms of a tree.
 
+use super::consistency::Measured;
 use super::plan::ReleasePlan;
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco, Estimate};
@@ -25,19 +26,21 @@ pub fn release<R: RandomWords + ?Sized>(
     observer: &mut dyn Observer,
 ) -> Result<Vec<DpCoco>, ScaleError> {
     let truth = tree.sums(leaves);
-    let mut estimates = vec![Estimate::default(); truth.len()];
+    let consistency = plan.consistency();
+    let mut measured = vec![Measured::Estimate(Estimate::default()); truth.len()];
     for (level, level_plan) in plan.levels().iter().enumerate() {
         let Some(level_plan) = level_plan else { continue };
         let regions = tree.level(level);
         for region in regions.clone() {
             let mechanism = plan.mechanism(level_plan, truth[region].groups())?;
-            estimates[region] =
-                mechanism.release(&truth[region], words, &mut || observer.checkpoint());
+            measured[region] = consistency
+                .measure(&mechanism, &truth[region], words, &mut || observer.checkpoint());
             observer.checkpoint();
         }
         observer.level_measured(level, regions.len());
     }
-    drop(truth); // from here on everything is post-processing of released estimates
-    let histograms = plan.consistency().apply(tree, estimates, &mut || observer.checkpoint());
+    let total = truth[0].groups(); // public
+    drop(truth); // from here on everything is post-processing of what was released
+    let histograms = consistency.apply(tree, total, measured, &mut || observer.checkpoint());
     Ok(histograms.into_iter().map(DpCoco::new).collect())
 }
