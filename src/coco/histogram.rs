@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 /// The largest size and the largest number of groups: what PostgreSQL's `bigint` holds.
 pub(super) const LARGEST: u64 = i64::MAX as u64;
 
+/// How many distinct sizes a histogram that is read or aggregated may have: some hundred megabytes.
+/// Releases cap sizes at max_size, which is less.
+pub const MAX_DISTINCT_SIZES: usize = 6_000_000;
+
 /// `groups` groups of `size` entities each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {

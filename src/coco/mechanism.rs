@@ -141,13 +141,45 @@ impl CocoMechanism {
         if self.groups == 0 {
             return Estimate::default(); // all is public: there is nothing to measure
         }
-        let noisy = self.measure(truth).enumerate().map(|(i, exact)| {
+        self.reconstruct(self.noisy(truth, words, checkpoint))
+    }
+
+    /// The same, but for `H` the noisy numbers of groups of sizes 0 ..= K as they were measured:
+    /// any integers, for consistency methods that project a whole hierarchy at once. For the other
+    /// methods the estimate's numbers.
+    pub fn release_counts<R: RandomWords + ?Sized>(
+        &self,
+        truth: &Coco,
+        words: &mut R,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Vec<i64> {
+        match self.method {
+            Method::H if self.groups > 0 => self.noisy(truth, words, checkpoint).collect(),
+            _ => self.counts(&self.release(truth, words, checkpoint).histogram()),
+        }
+    }
+
+    /// The variance of one of [`CocoMechanism::release_counts`], before any smoothing.
+    pub fn count_variance(&self) -> f64 {
+        match self.method {
+            Method::H | Method::Hg => self.noise.variance(),
+            Method::Hc | Method::HcL2 => 2.0 * self.noise.variance(),
+        }
+    }
+
+    /// What is measured, with its noise. The only place where the two meet.
+    fn noisy<'a, R: RandomWords + ?Sized>(
+        &'a self,
+        truth: &'a Coco,
+        words: &'a mut R,
+        checkpoint: &'a mut dyn FnMut(),
+    ) -> impl Iterator<Item = i64> + 'a {
+        self.measure(truth).enumerate().map(move |(i, exact)| {
             if i % CHECKPOINT_EVERY == 0 {
                 checkpoint();
             }
             exact.saturating_add(self.noise.sample(words))
-        });
-        self.reconstruct(noisy)
+        })
     }
 
     /// Post-processing: an estimate of the histogram from the noisy measurement.

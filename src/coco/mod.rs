@@ -15,7 +15,7 @@ mod statistics;
 mod storage;
 
 pub use estimate::{Estimate, EstimatedRun};
-pub use histogram::{Coco, DpCoco, Run, Tally};
+pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 pub use statistics::{StatisticsError, emd};
 pub use storage::FormatError;

@@ -3,7 +3,7 @@
 //! Text: `{1:2, 2:1, 4:1}`, sizes ascending. Binary: a version byte, then the runs as postcard
 //! writes them (a length and pairs of variable-length integers).
 
-use super::histogram::{Coco, LARGEST, Run, Tally};
+use super::histogram::{Coco, LARGEST, MAX_DISTINCT_SIZES, Run, Tally};
 use std::fmt;
 
 /// The first byte of every stored histogram; a new layout takes the next number.
@@ -16,6 +16,7 @@ pub enum FormatError {
     Pair,
     Number,
     Overflow,
+    TooLong,
     Version(u8),
     Corrupt,
 }
@@ -29,6 +30,9 @@ impl fmt::Display for FormatError {
                 write!(f, "sizes and numbers of groups must be integers from 0 to {LARGEST}")
             }
             FormatError::Overflow => write!(f, "there are more than {LARGEST} groups"),
+            FormatError::TooLong => {
+                write!(f, "there are more than {MAX_DISTINCT_SIZES} different sizes")
+            }
             FormatError::Version(version) => {
                 write!(f, "format version {version} is not known, expected {VERSION}")
             }
@@ -55,6 +59,9 @@ impl Coco {
                 let (size, groups) = (parse_number(size)?, parse_number(groups)?);
                 total = total.checked_add(groups).ok_or(FormatError::Overflow)?;
                 tally.add(size, groups);
+                if tally.distinct_sizes() > MAX_DISTINCT_SIZES {
+                    return Err(FormatError::TooLong);
+                }
             }
         }
         if total > LARGEST { Err(FormatError::Overflow) } else { Ok(tally.histogram()) }
@@ -69,6 +76,12 @@ impl Coco {
         let (version, body) = bytes.split_first().ok_or(FormatError::Corrupt)?;
         if *version != VERSION {
             return Err(FormatError::Version(*version));
+        }
+        // the length comes first; nothing is allocated for one that cannot be
+        match postcard::take_from_bytes::<u64>(body) {
+            Ok((length, _)) if length <= MAX_DISTINCT_SIZES as u64 => {}
+            Ok(_) => return Err(FormatError::TooLong),
+            Err(_) => return Err(FormatError::Corrupt),
         }
         match postcard::take_from_bytes::<Vec<Run>>(body) {
             Ok((runs, [])) => Coco::from_sorted_runs(runs).ok_or(FormatError::Corrupt),
@@ -154,5 +167,6 @@ mod tests {
         assert_eq!(Coco::from_bytes(&[]), Err(FormatError::Corrupt));
         assert_eq!(Coco::from_bytes(&[2, 0]), Err(FormatError::Version(2)));
         assert_eq!(Coco::from_bytes(&[1, 0, 0]), Err(FormatError::Corrupt));
+        assert_eq!(Coco::from_bytes(&[1, 255, 255, 255, 255, 15]), Err(FormatError::TooLong));
     }
 }
