@@ -167,13 +167,23 @@ COMMENT ON SCHEMA dp IS 'pg_dp: datasets, budget ledger, stored releases';
 REVOKE ALL ON SCHEMA dp FROM PUBLIC;
 GRANT USAGE ON SCHEMA dp TO PUBLIC;
 
--- Columns are explained by the comments on the views, which are what users read.
+-- Columns are explained by the comments on the views, which are what users read. Roles and relations
+-- are kept by number and by name. A column of type regrole or regclass would make the restore of
+-- the whole ledger fail where one role or table is missing; a number alone could mean another one.
+CREATE FUNCTION dp.role(role oid, name text) RETURNS oid LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN pg_catalog.pg_get_userbyid(role) = name THEN role ELSE 10::oid END;
+COMMENT ON FUNCTION dp.role(oid, text) IS
+    'the role, if it is still the one of that name; otherwise the first superuser, who has to sort it out';
+
 CREATE TABLE dp.dataset (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL,
-    owner regrole NOT NULL,
-    entities regclass NOT NULL,
-    groups regclass,
+    owner oid NOT NULL,
+    owner_name text NOT NULL,
+    entities oid NOT NULL,
+    entities_name text NOT NULL,
+    groups oid,
+    groups_name text,
     group_key text[] NOT NULL,
     hierarchy text[] NOT NULL,
     size_column text,
@@ -194,9 +204,11 @@ COMMENT ON TABLE dp.dataset IS 'declared datasets and their budgets, dropped one
 
 CREATE TABLE dp.access (
     dataset bigint NOT NULL REFERENCES dp.dataset,
-    grantee regrole NOT NULL,
+    grantee oid NOT NULL,
+    grantee_name text NOT NULL,
     epsilon_limit numeric CHECK (epsilon_limit > 0),
     epsilon_spent numeric NOT NULL DEFAULT 0,
+    revoked boolean NOT NULL DEFAULT false, -- a role that gets it back has still spent what it has
     granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     granted_by text NOT NULL,
     PRIMARY KEY (dataset, grantee)
@@ -384,31 +396,33 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
     WITH usable AS MATERIALIZED (
         SELECT d.* FROM dp.dataset AS d
          WHERE d.dropped_at IS NULL
-           AND (pg_catalog.pg_has_role(d.owner::oid, 'USAGE')
+           AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
                 OR EXISTS (SELECT FROM dp.access AS a
-                            WHERE a.dataset = d.id AND pg_catalog.pg_has_role(a.grantee::oid, 'USAGE'))))
-    SELECT u.name, u.owner, u.entities, u.groups, u.group_key, u.hierarchy, u.size_column,
+                            WHERE a.dataset = d.id AND NOT a.revoked
+                              AND pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name), 'USAGE'))))
+    SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities, u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column,
            u.privacy_unit, u.max_rows_per_unit, b.epsilon_budget, b.epsilon_spent, b.epsilon_left,
            b.delta_budget, b.delta_spent, b.releases, u.created_at
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b;
 COMMENT ON VIEW dp.datasets IS 'the datasets that you own or may release from, and what is spent of their budgets';
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
-    SELECT d.name AS dataset, a.grantee, a.epsilon_limit, a.epsilon_spent, a.granted_at, a.granted_by
+    SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit, a.epsilon_spent, a.granted_at, a.granted_by
       FROM dp.access AS a JOIN dp.dataset AS d ON d.id = a.dataset
-     WHERE d.dropped_at IS NULL
-       AND (pg_catalog.pg_has_role(d.owner::oid, 'USAGE') OR pg_catalog.pg_has_role(a.grantee::oid, 'USAGE'));
+     WHERE d.dropped_at IS NULL AND NOT a.revoked
+       AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+            OR pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name), 'USAGE'));
 COMMENT ON VIEW dp.grants IS 'which roles may release from your datasets, up to which epsilon, and what they spent';
 
 CREATE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
            c.epsilon, c.delta, c.parameters, c.rho, c.epoch, c.hash
       FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
-     WHERE pg_catalog.pg_has_role(d.owner::oid, 'USAGE');
+     WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
 COMMENT ON VIEW dp.ledger IS
     'every charge to the budget of a dataset that you own or owned: when, by whom, for what';
 
-CREATE VIEW dp.releases AS
+CREATE VIEW dp.releases WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
            (SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id) AS regions
       FROM dp.release AS r
@@ -417,7 +431,7 @@ CREATE VIEW dp.releases AS
      WHERE d.dropped_at IS NULL;
 COMMENT ON VIEW dp.releases IS 'releases that were stored under a name, with the parameters they were made with';
 
-CREATE VIEW dp.release_rows AS
+CREATE VIEW dp.release_rows WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
            h.size, h.groups
       FROM dp.release AS r

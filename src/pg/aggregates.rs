@@ -42,16 +42,20 @@ fn aggregate_context(fcinfo: FunctionCallInfo) -> Option<MemoryContext> {
     (kind != 0).then_some(context)
 }
 
-fn change(state: CocoState, fcinfo: FunctionCallInfo, apply: impl FnOnce(&mut Tally)) -> CocoState {
+fn change(
+    state: CocoState,
+    fcinfo: FunctionCallInfo,
+    apply: impl FnOnce(&mut Tally),
+) -> Result<CocoState> {
     let lifetime =
         aggregate_context(fcinfo).unwrap_or_else(|| PgMemoryContexts::CurrentMemoryContext.value());
-    CocoState(unsafe { expanded::change(state.0, lifetime, apply) })
+    Ok(CocoState(unsafe { expanded::change(state.0, lifetime, apply) }?))
 }
 
 /// Adds one group to a histogram: the transition function of `coco_agg(size)`.
 ///
 /// A NULL or negative size is an error here, where exact values are built by someone who may read
-/// them. Releases never fail on private rows: see `public_size` and `source`.
+/// them. Releases never fail on private rows: see `Request::public_size` and `source`.
 #[pg_extern(immutable, parallel_safe)]
 fn coco_add(
     state: Option<CocoState>,
@@ -66,12 +70,12 @@ fn coco_add(
         error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "size must not be negative")
             .set_hint("A size is the number of entities in a group.")
     })?;
-    Ok(change(state, fcinfo, |tally| tally.add(size, 1)))
+    change(state, fcinfo, |tally| tally.add(size, 1))
 }
 
 /// Adds a histogram to another: the combine function, and the transition of `coco_agg(coco)`.
 #[pg_extern(immutable, parallel_safe)]
-fn coco_merge(state: CocoState, other: Coco, fcinfo: FunctionCallInfo) -> CocoState {
+fn coco_merge(state: CocoState, other: Coco, fcinfo: FunctionCallInfo) -> Result<CocoState> {
     change(state, fcinfo, |tally| tally.merge(&other))
 }
 
@@ -128,7 +132,7 @@ fn one_step(
         .ok_or_else(|| internal("a transition function was called outside of its aggregate"))?;
     match unsafe { state.get_mut::<OneStep>() } {
         Some(running) if running.request.is(epsilon, max_size, method) => {
-            running.tally.add(public_size(size), 1);
+            running.tally.add(running.request.public_size(size), 1);
         }
         Some(_) => {
             return Err(invalid(
@@ -138,20 +142,14 @@ fn one_step(
         }
         None => {
             let mut tally = Tally::default();
-            tally.add(public_size(size), 1);
             let request = Request::new(epsilon, max_size, method)?;
+            tally.add(request.public_size(size), 1);
             let running =
                 PgMemoryContexts::For(context).leak_and_drop_on_delete(OneStep { tally, request });
             state = Internal::from(Some(pg_sys::Datum::from(running)));
         }
     }
     Ok(state)
-}
-
-/// A row is a group, whatever its size says: NULL and negative sizes count as 0, so that no error
-/// depends on a private row.
-fn public_size(size: Option<i64>) -> u64 {
-    size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
 }
 
 /// The final function of the one-step aggregate. Without rows there are no groups: nothing is

@@ -3,7 +3,7 @@
 use super::errors::{Result, error, internal};
 use super::session::{
     Row, acts_for, as_catalog_owner, as_of_now, as_reader, current_role, extension_schema,
-    read_rows,
+    private_lock, read_rows,
 };
 use super::source::Source;
 use crate::coco::DpCoco;
@@ -13,6 +13,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{SpiHeapTupleData, quote_literal};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A dataset that the current role may release from.
 #[derive(Debug)]
@@ -57,8 +58,8 @@ impl Dataset {
             return Ok(dataset);
         }
         let grantees: Vec<Oid> = execute(
-            "SELECT array_agg(grantee::oid ORDER BY grantee::oid <> $2, grantee) \
-               FROM dp.access WHERE dataset = $1",
+            "SELECT array_agg(grantee ORDER BY grantee <> $2, grantee) FROM dp.access \
+              WHERE dataset = $1 AND NOT revoked AND dp.role(grantee, grantee_name) = grantee",
             &[dataset.id.into(), current_role().into()],
             |row| row.get::<Vec<Oid>>(1),
         )?
@@ -83,7 +84,7 @@ impl Dataset {
 
     fn find(name: &str) -> Result<Dataset> {
         let found = execute(
-            "SELECT id, owner::oid, entities::oid, groups::oid, group_key, hierarchy, size_column, \
+            "SELECT id, dp.role(owner, owner_name), entities, groups, group_key, hierarchy, size_column, \
                     privacy_unit, max_rows_per_unit, fingerprint \
                FROM dp.dataset WHERE name = $1 AND dropped_at IS NULL",
             &[name.into()],
@@ -118,8 +119,9 @@ impl Dataset {
     /// Refuses a source that is not what the owner declared any more, or whose public part is
     /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
     pub(super) fn check_source(&self) -> Result<()> {
-        as_reader(self.owner, || {
-            if self.source.fingerprint()? != self.fingerprint {
+        // locks the tables, so that what is found now holds for the reading
+        as_reader(self.source.reader(self.owner)?, || {
+            if as_of_now(|| self.source.fingerprint())? != self.fingerprint {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                     format!("the tables of dataset \"{}\" were changed", self.name),
@@ -155,12 +157,11 @@ pub(super) fn find_release(
     name: &str,
     parameters: &serde_json::Value,
 ) -> Result<Option<StoredRelease>> {
-    let key = format!("pg_dp release {} {name}", dataset.id);
-    execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
-        &[key.as_str().into()],
-        |_| Ok(()),
-    )?;
+    // names that share a hash wait for each other, too: no harm
+    let mut hasher = DefaultHasher::new();
+    (dataset.id, name).hash(&mut hasher);
+    let tag = private_lock(0xda, hasher.finish());
+    unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, false, false) };
     let sql = format!(
         "SELECT id, parameters = {}::jsonb FROM dp.release WHERE dataset = {} AND name = {}",
         quote_literal(parameters.to_string()),

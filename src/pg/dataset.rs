@@ -1,8 +1,8 @@
 //! Datasets, their budgets, and who may use them.
 
 use super::catalog::{Dataset, execute, read_catalog};
-use super::errors::{Result, all_required, error, invalid, required};
-use super::session::{as_reader, current_role, role_name};
+use super::errors::{Result, all_required, checked_name, error, invalid, required};
+use super::session::{as_of_now, as_reader, current_role, role_name};
 use super::source::Source;
 use crate::privacy::{Epsilon, Totals};
 use pgrx::pg_sys::Oid;
@@ -22,10 +22,7 @@ fn dp_create_dataset(
     privacy_unit: Option<String>,
     max_rows_per_unit: Option<i32>,
 ) -> Result<()> {
-    let name = required(name, "name")?;
-    if name.trim().is_empty() {
-        return Err(invalid("name must not be empty", "Releases ask for a dataset by its name."));
-    }
+    let name = checked_name(required(name, "name")?, "name")?;
     let source = Source {
         entities: required(entities, "entities")?,
         groups,
@@ -51,14 +48,17 @@ fn dp_create_dataset(
             "0 allows pure epsilon releases; Gaussian ones need a small delta such as 1e-9.",
         ));
     }
-    source.validate()?;
-    let fingerprint = source.fingerprint()?;
+    let fingerprint = as_reader(source.reader(current_role())?, || {
+        source.validate()?;
+        as_of_now(|| source.fingerprint())
+    })?;
 
     let created = execute(
-        "INSERT INTO dp.dataset (name, owner, entities, groups, group_key, hierarchy, size_column, \
-                privacy_unit, max_rows_per_unit, fingerprint, epsilon_budget, delta_budget) \
-         VALUES ($1, $2::regrole, $3::regclass, $4::regclass, $5, $6, $7, $8, $9, $10, \
-                 $11::numeric, $12::numeric) \
+        "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, groups, groups_name, \
+                group_key, hierarchy, size_column, privacy_unit, max_rows_per_unit, fingerprint, \
+                epsilon_budget, delta_budget) \
+         VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
+                 $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric) \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
@@ -111,14 +111,34 @@ fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<i32>) -> Result<i3
 
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
-    let dataset = Dataset::open_as_owner(required(name, "name")?)?;
-    let fingerprint = as_reader(dataset.owner, || {
+    let mut dataset = Dataset::open_as_owner(required(name, "name")?)?;
+    // after a restore the tables have the same names and other numbers; the owner maybe, too
+    let found = execute(
+        "SELECT coalesce(to_regclass(entities_name)::oid, entities), \
+                coalesce(to_regclass(groups_name)::oid, groups), \
+                coalesce(to_regrole(quote_ident(owner_name))::oid, $2) \
+           FROM dp.dataset WHERE id = $1",
+        &[dataset.id.into(), current_role().into()],
+        |row| Ok((row.get::<Oid>(1)?, row.get::<Oid>(2)?, row.get::<Oid>(3)?)),
+    )?;
+    if let Some((Some(entities), groups, Some(owner))) = found {
+        (dataset.source.entities, dataset.source.groups, dataset.owner) = (entities, groups, owner);
+    }
+    let fingerprint = as_reader(dataset.source.reader(dataset.owner)?, || {
         dataset.source.validate()?;
-        dataset.source.fingerprint()
+        as_of_now(|| dataset.source.fingerprint())
     })?;
     execute(
-        "UPDATE dp.dataset SET fingerprint = $2 WHERE id = $1",
-        &[dataset.id.into(), fingerprint.into()],
+        "UPDATE dp.dataset SET fingerprint = $2, entities = $3, entities_name = $3::regclass::text, \
+                groups = $4, groups_name = $4::regclass::text, owner = $5, \
+                owner_name = pg_get_userbyid($5) WHERE id = $1",
+        &[
+            dataset.id.into(),
+            fingerprint.into(),
+            dataset.source.entities.into(),
+            dataset.source.groups.into(),
+            dataset.owner.into(),
+        ],
         |_| Ok(()),
     )?;
     Ok(())
@@ -150,10 +170,10 @@ fn dp_grant(dataset: Option<&str>, role: Option<Oid>, epsilon_limit: Option<f64>
         })
         .transpose()?;
     execute(
-        "INSERT INTO dp.access (dataset, grantee, epsilon_limit, granted_by) \
-         VALUES ($1, $2::regrole, $3::numeric, $4) \
+        "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by) \
+         VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4) \
          ON CONFLICT (dataset, grantee) DO UPDATE SET epsilon_limit = excluded.epsilon_limit, \
-             granted_at = clock_timestamp(), granted_by = excluded.granted_by",
+             grantee_name = excluded.grantee_name, revoked = false, granted_at = clock_timestamp(), granted_by = excluded.granted_by",
         &[dataset.id.into(), role.into(), limit.into(), role_name(current_role()).into()],
         |_| Ok(()),
     )?;
@@ -165,7 +185,8 @@ fn dp_revoke(dataset: Option<&str>, role: Option<Oid>) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
     let role = required(role, "role")?;
     let revoked = execute(
-        "DELETE FROM dp.access WHERE dataset = $1 AND grantee = $2::regrole RETURNING dataset",
+        "UPDATE dp.access SET revoked = true \
+          WHERE dataset = $1 AND grantee = $2 AND NOT revoked RETURNING dataset",
         &[dataset.id.into(), role.into()],
         |_| Ok(()),
     )?;

@@ -24,6 +24,18 @@ pub(super) fn required<T>(value: Option<T>, name: &str) -> Result<T> {
     })
 }
 
+/// A name that is stored: not empty, and short enough for an index.
+pub(super) fn checked_name<'a>(name: &'a str, argument: &str) -> Result<&'a str> {
+    const LONGEST: usize = 200;
+    if name.trim().is_empty() || name.len() > LONGEST {
+        return Err(invalid(
+            format!("{argument} must have from 1 to {LONGEST} bytes, got {}", name.trim().len()),
+            "It is the name that releases are asked for by.",
+        ));
+    }
+    Ok(name)
+}
+
 /// The elements of an array argument, none of which may be NULL.
 pub(super) fn all_required<T>(values: Vec<Option<T>>, name: &str) -> Result<Vec<T>> {
     values.into_iter().map(|value| required(value, &format!("{name}: an element"))).collect()

@@ -5,9 +5,36 @@
 //! [`Tally`], changed in place for every row; PostgreSQL flattens it to the stored form by itself
 //! wherever it leaves the aggregation (src/include/utils/expandeddatum.h).
 
-use crate::coco::{Coco, Tally};
+use super::errors::{Result, error};
+use crate::coco::{Coco, MAX_DISTINCT_SIZES, Tally};
 use pgrx::prelude::*;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The distinct sizes of all histograms that are being aggregated in this process. Rust's memory is
+/// outside of work_mem, and running out of it would end the server.
+static DISTINCT_SIZES: AtomicUsize = AtomicUsize::new(0);
+
+/// What [`DISTINCT_SIZES`] may come to: about 2.5 gigabytes.
+const ROOM: usize = 6 * MAX_DISTINCT_SIZES;
+
+/// Keeps the books of [`DISTINCT_SIZES`] for a tally that had so many before a change.
+fn account(tally: &Tally, before: usize) -> Result<()> {
+    let now = tally.distinct_sizes();
+    let grown = now.saturating_sub(before);
+    let all = DISTINCT_SIZES.fetch_add(grown, Ordering::Relaxed) + grown;
+    if now > MAX_DISTINCT_SIZES || all > ROOM {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            "the histograms that are being aggregated have too many different sizes",
+        )
+        .set_hint(format!(
+            "One may have {MAX_DISTINCT_SIZES}, all of a query together {ROOM}. Cap the sizes, for \
+             example with least(size, 10000)."
+        )));
+    }
+    Ok(())
+}
 
 #[repr(C)]
 struct ExpandedCoco {
@@ -51,7 +78,8 @@ unsafe fn flat_bytes(object: *mut pg_sys::ExpandedObjectHeader) -> Vec<u8> {
 
 #[pg_guard]
 unsafe extern "C-unwind" fn drop_tally(tally: *mut c_void) {
-    drop(unsafe { Box::from_raw(tally.cast::<Tally>()) });
+    let tally = unsafe { Box::from_raw(tally.cast::<Tally>()) };
+    DISTINCT_SIZES.fetch_sub(tally.distinct_sizes(), Ordering::Relaxed);
 }
 
 /// A new expanded object that lives as long as `parent`; the datum allows changes in place.
@@ -110,12 +138,15 @@ pub(super) unsafe fn change(
     datum: pg_sys::Datum,
     lifetime: pg_sys::MemoryContext,
     apply: impl FnOnce(&mut Tally),
-) -> pg_sys::Datum {
+) -> Result<pg_sys::Datum> {
     unsafe {
         let writable = expanded_tag(datum) == Some(pg_sys::vartag_external::VARTAG_EXPANDED_RW);
         if let Some(object) = object_of(datum).filter(|_| writable) {
-            apply(&mut *(*object).tally);
-            return datum;
+            let tally = &mut *(*object).tally;
+            let before = tally.distinct_sizes();
+            apply(tally);
+            account(tally, before)?;
+            return Ok(datum);
         }
         let mut tally = match tally_of(datum) {
             Some(tally) => tally.clone(),
@@ -128,6 +159,7 @@ pub(super) unsafe fn change(
             }
         };
         apply(&mut tally);
-        expand(tally, lifetime)
+        account(&tally, 0)?;
+        Ok(expand(tally, lifetime))
     }
 }

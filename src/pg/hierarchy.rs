@@ -1,7 +1,7 @@
 //! `dp_hierarchy_release`.
 
 use super::catalog::{Dataset, find_release, read_release, store_release};
-use super::errors::{Result, all_required, error, internal, invalid, required};
+use super::errors::{Result, all_required, checked_name, error, internal, invalid, required};
 use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::coco::DpCoco;
@@ -37,6 +37,8 @@ fn dp_hierarchy_release(
     let consistency = required(consistency, "consistency")?;
     let max_size = required(max_size, "max_size")?;
     let shares = budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
+
+    let name = name.map(|name| checked_name(name, "name")).transpose()?;
 
     let dataset = Dataset::open(dataset_name)?;
     let levels = dataset.source.hierarchy.len() + 1;
@@ -92,9 +94,9 @@ fn dp_hierarchy_release(
         mechanism: plan.describe(),
         name,
     })?;
-    let (tree, leaves) = as_reader(dataset.owner, || {
+    let (tree, leaves) = as_reader(dataset.source.reader(dataset.owner)?, || {
         read_whole_tables();
-        dataset.source.read()
+        dataset.source.read(plan.max_size())
     })?;
     let mut words = words_from_system().map_err(internal)?;
     let mut progress = Progress::new(levels);

@@ -53,6 +53,13 @@ impl Request {
             && method == Some(self.word.as_str())
     }
 
+    /// A row is a group, whatever its size says: NULL and negative sizes count as 0, large ones as
+    /// max_size, so that no error depends on a private row.
+    pub(super) fn public_size(&self, size: Option<i64>) -> u64 {
+        let size = size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
+        size.min(self.plan.max_size())
+    }
+
     /// Adds the noise. The number of groups is taken to be public.
     pub(super) fn release(&self, truth: &Coco) -> Result<DpCoco> {
         let level = self.plan.levels()[0].as_ref();

@@ -71,7 +71,7 @@ pub(super) fn charge(charge: &Charge) -> Result<i64> {
         parameters,
     };
     let message = serde_json::to_vec(&request).map_err(internal)?;
-    let answer = serde_json::from_slice(&worker::ask(&message)?).map_err(internal)?;
+    let answer = serde_json::from_slice(&worker::ask(dataset.id, &message)?).map_err(internal)?;
 
     let (epsilon, name) = (epsilon.decimal(), &dataset.name);
     let exceeded = |whose: &str, left: String| {
@@ -152,7 +152,7 @@ fn check_and_record(
             client,
             "SELECT epsilon_limit IS NULL OR epsilon_spent + $3::numeric <= epsilon_limit, \
                     trim_scale(epsilon_limit - epsilon_spent)::text \
-               FROM dp.access WHERE dataset = $1 AND grantee::oid::bigint = $2 FOR NO KEY UPDATE",
+               FROM dp.access WHERE dataset = $1 AND grantee::bigint = $2 AND NOT revoked FOR NO KEY UPDATE",
             &[(*dataset).into(), grantee.into(), epsilon.into()],
             |row| Ok((row.get(1)?.unwrap_or(false), row.get(2)?.unwrap_or_default())),
         )?;
@@ -163,7 +163,7 @@ fn check_and_record(
         }
         client.update(
             "UPDATE dp.access SET epsilon_spent = epsilon_spent + $3::numeric \
-              WHERE dataset = $1 AND grantee::oid::bigint = $2",
+              WHERE dataset = $1 AND grantee::bigint = $2",
             None,
             &[(*dataset).into(), grantee.into(), epsilon.into()],
         )?;

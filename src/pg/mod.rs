@@ -16,9 +16,19 @@ mod expanded;
 mod hierarchy;
 mod histogram;
 mod ledger;
+mod relation;
 mod session;
 mod source;
 mod types;
 mod worker;
 
 pgrx::pg_module_magic!(name, version);
+
+/// Called by PostgreSQL when it loads the library.
+#[pgrx::pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    // backtraces would get into the DETAIL of errors, which clients see; no other thread runs here
+    for variable in ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"] {
+        unsafe { std::env::remove_var(variable) };
+    }
+}

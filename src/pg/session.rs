@@ -69,17 +69,33 @@ pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
             (c"IntervalStyle", c"postgres"),
             (c"extra_float_digits", c"1"),
             (c"bytea_output", c"hex"),
+            (c"TimeZone", c"UTC"),
+            (c"quote_all_identifiers", c"off"),
         ] {
             set_for_now(name, value);
         }
         if pg_sys::client_min_messages < pg_sys::NOTICE as i32 {
             set_for_now(c"client_min_messages", c"notice");
         }
-        let buffers = pg_sys::pgBufferUsage;
+        let _usage = Usage { buffers: pg_sys::pgBufferUsage, wal: pg_sys::pgWalUsage };
         let result = as_role(role, action);
-        pg_sys::pgBufferUsage = buffers;
         pg_sys::AtEOXact_GUC(false, level); // after an error the transaction's end does it
         result
+    }
+}
+
+/// What the session has used so far; put back when the reading ends, also by an error.
+struct Usage {
+    buffers: pg_sys::BufferUsage,
+    wal: pg_sys::WalUsage,
+}
+
+impl Drop for Usage {
+    fn drop(&mut self) {
+        unsafe {
+            pg_sys::pgBufferUsage = self.buffers;
+            pg_sys::pgWalUsage = self.wal;
+        }
     }
 }
 
@@ -110,6 +126,19 @@ unsafe fn set_for_now(name: &CStr, value: &CStr) {
     }
 }
 
+/// A lock of this database that no SQL function can take, so that nobody can block releases with
+/// it: pg_advisory_lock and its relatives use the kinds 1 and 2.
+pub(super) fn private_lock(kind: u16, key: u64) -> pg_sys::LOCKTAG {
+    pg_sys::LOCKTAG {
+        locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
+        locktag_field2: (key >> 32) as u32,
+        locktag_field3: key as u32,
+        locktag_field4: kind,
+        locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
+        locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+    }
+}
+
 /// Runs a SELECT under the snapshot of the calling statement, so that several reads of one release
 /// see the same state, and gives each row to `visit`.
 pub(super) fn read_rows(sql: &str, mut visit: impl FnMut(&Row) -> Result<()>) -> Result<()> {
@@ -137,6 +166,16 @@ pub(super) fn as_of_now<T>(action: impl FnOnce() -> T) -> T {
     // after an error the transaction's end pops it
     unsafe { pg_sys::PopActiveSnapshot() };
     result
+}
+
+/// Whether a SELECT has any row; like [`read_rows`].
+pub(super) fn exists(sql: &str) -> Result<bool> {
+    let mut any = false;
+    read_rows(sql, |_| {
+        any = true;
+        Ok(())
+    })?;
+    Ok(any)
 }
 
 /// A row of [`read_rows`].

@@ -5,14 +5,14 @@
 //! negative sizes count as 0, sums saturate.
 
 use super::errors::{Result, error, internal, invalid};
-use super::session::{extension_schema, read_rows};
+use super::relation::{Relation, open};
+use super::session::{exists, extension_schema, read_rows};
 use crate::coco::Coco;
 use crate::hierarchy::{MAX_LEVELS, Tree};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_qualified_identifier};
+use pgrx::spi::quote_identifier;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CStr, CString};
 
 /// The tables and columns that a dataset declares.
 #[derive(Debug, Clone)]
@@ -35,16 +35,33 @@ pub(super) struct Source {
 /// The name of the computed size inside the query, such as no column has.
 const SIZE: &str = "\"size (pg_dp)\"";
 
-/// A relation that was opened and locked against changes until the end of the transaction.
-struct Relation {
-    oid: Oid,
-    /// Schema-qualified and quoted.
-    name: String,
-}
-
 impl Source {
-    /// Checks a declaration. Runs as the creator, who may read the tables: without a table of groups
-    /// the check that every group lies in one region reads private rows.
+    /// The role that reads: the owner of the private table, so that what may run when a table is
+    /// read (output functions, expressions of indexes, constraints) runs with its own owner's
+    /// rights, whoever owns the dataset. Locks the tables.
+    ///
+    /// Errors: the dataset's owner may not read the tables; the tables' owners do not trust each
+    /// other.
+    pub(super) fn reader(&self, dataset_owner: Oid) -> Result<Oid> {
+        let entities = open(self.entities, "entities")?;
+        entities.check_readable_by(dataset_owner)?;
+        if let Some(groups) = self.groups {
+            let groups = open(groups, "groups")?;
+            groups.check_readable_by(dataset_owner)?;
+            groups.check_readable_by(entities.owner)?;
+            if !unsafe { pg_sys::has_privs_of_role(groups.owner, entities.owner) } {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                    format!("groups: {} must have the owner of {}", groups.name, entities.name),
+                )
+                .set_hint("Both are read with the rights of one role, the owner of entities."));
+            }
+        }
+        Ok(entities.owner)
+    }
+
+    /// Checks a declaration, as the reader. Its creator may read the tables: without a table of
+    /// groups the check that every group lies in one region reads private rows.
     pub(super) fn validate(&self) -> Result<()> {
         self.check_columns()?;
         if self.groups.is_none() {
@@ -53,14 +70,15 @@ impl Source {
         self.check()
     }
 
-    /// What has to hold at every release, known from public rows alone: the relations can be used,
-    /// every group of the public table lies in one region, the reader has the right to read.
+    /// What has to hold at every release, known from public rows alone: the columns can be used,
+    /// every group of the public table lies in one region.
     pub(super) fn check(&self) -> Result<()> {
+        self.check_columns()?;
         if self.groups.is_some() {
             self.check_tree()?;
         }
-        // fetches no row, but finds missing privileges and types that cannot be compared
-        read_rows(&format!("{} LIMIT 0", self.leaf_query()?), |_| Ok(()))
+        // fetches no row, but finds types that cannot be compared
+        read_rows(&format!("{} LIMIT 0", self.leaf_query(1)?), |_| Ok(()))
     }
 
     fn check_columns(&self) -> Result<()> {
@@ -96,38 +114,52 @@ impl Source {
 
         let regions = groups.as_ref().unwrap_or(&entities);
         for column in &self.hierarchy {
-            regions.column_type("hierarchy", column)?;
+            regions.column("hierarchy", column)?;
         }
         for column in &self.group_key {
-            let in_entities = entities.column_type("group_key", column)?;
-            if let Some(groups) = &groups {
-                let in_groups = groups.column_type("group_key", column)?;
-                if family(in_entities) != family(in_groups) {
-                    return Err(invalid(
-                        format!(
-                            "group_key: column \"{column}\" has different types in {} and {}",
-                            entities.name, groups.name
-                        ),
-                        "One entity must belong to one group: give both columns the same type.",
-                    ));
-                }
-            }
-        }
-        if let Some(column) = &self.size_column {
-            let column_type = entities.column_type("size_column", column)?;
-            if family(column_type) != pg_sys::INT8OID {
+            let in_entities = entities.column("group_key", column)?;
+            if !in_entities.has_one_equality()? {
                 return Err(invalid(
-                    format!("size_column: column \"{column}\" is not of an integer type"),
-                    "Use smallint, integer or bigint: sizes are counts of entities.",
+                    format!(
+                        "group_key: column \"{column}\" is of a type with an equality of its own"
+                    ),
+                    "Use a type of PostgreSQL's own, such as text or bigint.",
+                ));
+            }
+            if let Some(groups) = &groups
+                && !groups.column("group_key", column)?.matches(&in_entities)
+            {
+                return Err(invalid(
+                    format!(
+                        "group_key: column \"{column}\" differs in type or collation between {} \
+                         and {}",
+                        entities.name, groups.name
+                    ),
+                    "One entity must belong to one group: give both columns the same type and \
+                     collation.",
                 ));
             }
         }
+        if let Some(column) = &self.size_column
+            && entities.column("size_column", column)?.family() != pg_sys::INT8OID
+        {
+            return Err(invalid(
+                format!("size_column: column \"{column}\" is not of an integer type"),
+                "Use smallint, integer or bigint: sizes are counts of entities.",
+            ));
+        }
         if let Some(column) = &self.privacy_unit {
-            entities.column_type("privacy_unit", column)?;
+            entities.column("privacy_unit", column)?;
             if self.size_column.is_some() {
                 return Err(invalid(
                     "privacy_unit has no meaning with size_column",
                     "A row that holds a whole group's size cannot be told apart by person.",
+                ));
+            }
+            if groups.is_none() {
+                return Err(invalid(
+                    "privacy_unit needs a table of groups",
+                    "Which groups occur would else depend on the choice of a person's rows.",
                 ));
             }
         }
@@ -204,12 +236,7 @@ impl Source {
                 )
             }
         };
-        let mut is_tree = true;
-        read_rows(&repeated, |_| {
-            is_tree = false;
-            Ok(())
-        })?;
-        if is_tree {
+        if !exists(&repeated)? {
             return Ok(());
         }
         let message = format!("the hierarchy is no tree: a group occurs more than once in {table}");
@@ -232,12 +259,7 @@ impl Source {
         for column in &self.hierarchy {
             let quoted = quote_identifier(column);
             let sql = format!("SELECT 1 FROM {} WHERE {quoted} IS NULL LIMIT 1", groups.name);
-            let mut found = false;
-            read_rows(&sql, |_| {
-                found = true;
-                Ok(())
-            })?;
-            if found {
+            if exists(&sql)? {
                 return Ok(Some(column));
             }
         }
@@ -248,12 +270,12 @@ impl Source {
     ///
     /// [`Source::check`] comes first, in the same statement of the caller: both read under its
     /// snapshot, and the sensitivity rests on every group being in one region.
-    pub(super) fn read(&self) -> Result<(Tree, Vec<Coco>)> {
+    pub(super) fn read(&self, max_size: u64) -> Result<(Tree, Vec<Coco>)> {
         let mut leaves: BTreeMap<Vec<String>, Vec<Coco>> = BTreeMap::new();
         if self.hierarchy.is_empty() {
             leaves.insert(vec![], vec![]); // the root is a leaf, also without rows
         }
-        read_rows(&self.leaf_query()?, |row| {
+        read_rows(&self.leaf_query(max_size)?, |row| {
             let path: Vec<String> = row.get(1).unwrap_or_default();
             leaves.entry(path).or_default().extend(row.get::<Coco>(2));
             Ok(())
@@ -275,10 +297,7 @@ impl Source {
     fn used_rows(&self, entities: &str) -> String {
         let Some(unit) = &self.privacy_unit else { return entities.to_string() };
         let unit = quote_identifier(unit);
-        let columns = match self.groups {
-            Some(_) => quoted(&self.group_key),
-            None => distinct(&self.group_key, &self.hierarchy),
-        };
+        let columns = quoted(&self.group_key);
         format!(
             "(SELECT * FROM (SELECT {}, row_number() OVER (PARTITION BY {unit} \
                  ORDER BY gen_random_uuid()) AS {RANK} FROM {entities} WHERE {unit} IS NOT NULL) AS r \
@@ -288,74 +307,73 @@ impl Source {
         )
     }
 
-    /// SELECT path text[], coco, one row per leaf region.
-    fn leaf_query(&self) -> Result<String> {
+    /// SELECT path text[], coco, one row per leaf region; sizes above `max_size` count at it.
+    ///
+    /// A region is what its columns print: values that are equal but print differently (1.0 and
+    /// 1.00) are two, or a private row could decide which one is shown. Printing calls the types'
+    /// output functions, no cast that someone may have defined.
+    fn leaf_query(&self, max_size: u64) -> Result<String> {
         let entities = self.used_rows(&open(self.entities, "entities")?.name);
         let schema = extension_schema()?;
         let key = quoted(&self.group_key);
-        let regions = quoted(&self.hierarchy);
+        let labels: Vec<String> =
+            (1..=self.hierarchy.len()).map(|n| format!("\"region {n} (pg_dp)\"")).collect();
+        let labelled: String = self
+            .hierarchy
+            .iter()
+            .zip(&labels)
+            .map(|(region, label)| {
+                format!("concat({}) COLLATE \"C\" AS {label}, ", quote_identifier(region))
+            })
+            .collect();
         let size = self.size_column.as_ref().map(|column| {
             format!("greatest(coalesce({}::bigint, 0), 0)", quote_identifier(column))
         });
 
-        let (rows, size) = match (self.groups, size) {
+        let rows = match (self.groups, size) {
             (Some(groups), size) => {
                 let groups = open(groups, "groups")?.name;
                 let counted = size.map_or("count(*)".to_string(), |size| {
                     format!("least(sum({size}), {})::bigint", i64::MAX)
                 });
                 let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
-                let key_list = key.join(", ");
-                let (key_given, on) = (not_null(&key), on.join(" AND "));
-                (
-                    format!(
-                        "{groups} AS g LEFT JOIN (SELECT {key_list}, {counted} AS {SIZE} \
-                         FROM {entities} WHERE {key_given} GROUP BY {key_list}) AS e ON {on}"
-                    ),
-                    format!("coalesce(e.{SIZE}, 0)"),
+                // rows without a key declare a region of the public table, but no group
+                format!(
+                    "SELECT g.*, coalesce(e.{SIZE}, 0) AS {SIZE} \
+                       FROM (SELECT {labelled}{key_list}, {has_key} AS {IS_GROUP} FROM {groups}) AS g \
+                       LEFT JOIN (SELECT {key_list}, {counted} AS {SIZE} FROM {entities} \
+                                   WHERE {has_key} GROUP BY {key_list}) AS e ON {on}",
+                    key_list = key.join(", "),
+                    has_key = not_null(&key),
+                    on = on.join(" AND "),
                 )
             }
-            (None, Some(size)) => (
-                {
-                    let columns: String = regions.iter().map(|r| format!("{r}, ")).collect();
-                    let given = not_null(&regions);
-                    format!("(SELECT {columns}{size} AS {SIZE} FROM {entities} WHERE {given}) AS g")
-                },
-                format!("g.{SIZE}"),
+            (None, Some(size)) => format!(
+                "SELECT {labelled}{size} AS {SIZE}, true AS {IS_GROUP} FROM {entities} WHERE {}",
+                not_null(&quoted(&self.hierarchy))
             ),
-            (None, None) => {
-                let all = distinct(&self.group_key, &self.hierarchy);
-                let (columns, given) = (all.join(", "), not_null(&all));
-                (
-                    format!(
-                        "(SELECT {columns}, count(*) AS {SIZE} FROM {entities} WHERE {given} \
-                         GROUP BY {columns}) AS g"
-                    ),
-                    format!("g.{SIZE}"),
-                )
-            }
+            (None, None) => format!(
+                "SELECT {labelled}count(*) AS {SIZE}, true AS {IS_GROUP} FROM {entities} WHERE {} \
+                  GROUP BY {}",
+                not_null(&distinct(&self.group_key, &self.hierarchy)),
+                [key.as_slice(), labels.as_slice()].concat().join(", ")
+            ),
         };
-        // rows without a key declare a region of the public table, but no group
-        let filter = match self.groups {
-            Some(_) => {
-                let own: Vec<String> = key.iter().map(|k| format!("g.{k}")).collect();
-                format!(" FILTER (WHERE {})", not_null(&own))
-            }
-            None => String::new(),
-        };
-        let path: Vec<String> = regions.iter().map(|r| format!("g.{r}::text")).collect();
-        let group_by: Vec<String> = regions.iter().map(|r| format!("g.{r}")).collect();
-        let group_by = if group_by.is_empty() {
-            String::new()
-        } else {
-            format!(" GROUP BY {}", group_by.join(", "))
+        let group_by = match labels.as_slice() {
+            [] => String::new(),
+            labels => format!(" GROUP BY {}", labels.join(", ")),
         };
         Ok(format!(
-            "SELECT ARRAY[{}]::text[], {schema}.coco_agg({size}){filter} FROM {rows}{group_by}",
-            path.join(", ")
+            "SELECT ARRAY[{}]::text[], \
+                    {schema}.coco_agg(least({SIZE}, {max_size})) FILTER (WHERE {IS_GROUP}) \
+               FROM ({rows}) AS rows{group_by}",
+            labels.join(", ")
         ))
     }
 }
+
+/// Whether a row is a group, inside the query.
+const IS_GROUP: &str = "\"is group (pg_dp)\"";
 
 /// The name of the rank of a row among its unit's, such as no column has.
 const RANK: &str = "\"rank (pg_dp)\"";
@@ -372,104 +390,4 @@ fn distinct(a: &[String], b: &[String]) -> Vec<String> {
 fn not_null(columns: &[String]) -> String {
     let conditions: Vec<String> = columns.iter().map(|c| format!("{c} IS NOT NULL")).collect();
     if conditions.is_empty() { "true".to_string() } else { conditions.join(" AND ") }
-}
-
-/// Types whose values compare as one: two keys of one family cannot match in more than one way.
-fn family(column_type: Oid) -> Oid {
-    match column_type {
-        pg_sys::INT2OID | pg_sys::INT4OID => pg_sys::INT8OID,
-        pg_sys::VARCHAROID => pg_sys::TEXTOID,
-        other => other,
-    }
-}
-
-/// Opens and locks a relation of a dataset, and refuses what could read differently for different
-/// readers or run code of theirs.
-fn open(oid: Oid, argument: &str) -> Result<Relation> {
-    unsafe {
-        let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-        if relation.is_null() {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-                format!("the {argument} table of the dataset does not exist any more"),
-            )
-            .set_hint("Drop the dataset with dp_drop_dataset and create it again."));
-        }
-        let class = &*(*relation).rd_rel;
-        let schema = pg_sys::get_namespace_name(class.relnamespace);
-        let (kind, persistence) = (class.relkind as u8, class.relpersistence as u8);
-        let row_security = class.relrowsecurity;
-        let own_name = CStr::from_ptr(class.relname.data.as_ptr()).to_string_lossy();
-        let name =
-            quote_qualified_identifier(CStr::from_ptr(schema).to_string_lossy(), own_name.clone());
-        // the lock stays until the end of the transaction
-        pg_sys::relation_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE);
-
-        let refusal = match kind {
-            pg_sys::RELKIND_RELATION
-            | pg_sys::RELKIND_PARTITIONED_TABLE
-            | pg_sys::RELKIND_MATVIEW
-            | pg_sys::RELKIND_FOREIGN_TABLE => {
-                if kind == pg_sys::RELKIND_FOREIGN_TABLE && argument == "groups" {
-                    Some("is a foreign table, whose keys cannot be checked and read at one time")
-                } else if persistence == pg_sys::RELPERSISTENCE_TEMP {
-                    Some("is a temporary table, which other sessions cannot read")
-                } else if row_security {
-                    Some("has row-level security, so that it reads differently for each role")
-                } else {
-                    None
-                }
-            }
-            _ => Some("is no table"),
-        };
-        match refusal {
-            None => Ok(Relation { oid, name }),
-            Some(reason) => Err(error(
-                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                format!("{argument}: {own_name} {reason}"),
-            )
-            .set_hint(
-                "Use a plain or partitioned table or a materialized view (for entities also a foreign \
-                 table), without row-level security.",
-            )),
-        }
-    }
-}
-
-impl Relation {
-    fn column_type(&self, argument: &str, column: &str) -> Result<Oid> {
-        let unknown = || {
-            error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-                format!("{argument}: column \"{column}\" of {} does not exist", self.name),
-            )
-            .set_hint("Column names are taken as they are, upper and lower case included.")
-        };
-        let name = CString::new(column).map_err(|_| unknown())?;
-        let number = unsafe { pg_sys::get_attnum(self.oid, name.as_ptr()) };
-        if number <= 0 {
-            return Err(unknown());
-        }
-        Ok(unsafe { pg_sys::get_atttype(self.oid, number) })
-    }
-
-    /// Whether a unique index makes sure that no two rows share the key.
-    fn has_unique_key(&self, key: &[String]) -> Result<bool> {
-        let key: Vec<String> = key.iter().map(pgrx::spi::quote_literal).collect();
-        let sql = format!(
-            "SELECT 1 FROM pg_index AS i WHERE i.indrelid = {} AND i.indisunique AND i.indisvalid \
-             AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND NOT EXISTS ( \
-               SELECT 1 FROM unnest(i.indkey) WITH ORDINALITY AS k(attnum, n) \
-               JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.attnum \
-               WHERE k.n <= i.indnkeyatts AND NOT a.attname::text = ANY (ARRAY[{}]::text[])) LIMIT 1",
-            self.oid.to_u32(),
-            key.join(", ")
-        );
-        let mut found = false;
-        read_rows(&sql, |_| {
-            found = true;
-            Ok(())
-        })?;
-        Ok(found)
-    }
 }

@@ -7,6 +7,7 @@
 //! segment: a worker's own extra data are too short.
 
 use super::errors::{Result, error, internal};
+use super::session::private_lock;
 use pgrx::bgworkers::{BackgroundWorker, BackgroundWorkerBuilder, DynamicBackgroundWorker};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReportable;
@@ -36,9 +37,9 @@ struct Head {
 
 /// Sends a message to a new worker and returns its answer.
 ///
-/// Sessions take turns, so that many at once need one worker slot, not many. Errors: the server is
+/// Sessions that ask for one dataset take turns, so that they need one worker slot, not many. Errors: the server is
 /// a standby; no worker slot; the worker failed.
-pub(super) fn ask(message: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn ask(dataset: i64, message: &[u8]) -> Result<Vec<u8>> {
     if unsafe { pg_sys::RecoveryInProgress() } {
         return Err(error(
             PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
@@ -46,7 +47,7 @@ pub(super) fn ask(message: &[u8]) -> Result<Vec<u8>> {
         )
         .set_hint("Release on the primary; stored releases can be read here."));
     }
-    let _turn = Turn::take();
+    let _turn = Turn::take(dataset);
     let segment = Segment::create(message)?;
     let worker = start(segment.handle())?;
     worker.wait_for_shutdown().map_err(|_| internal("the postmaster died"))?;
@@ -90,22 +91,15 @@ fn start(segment: pg_sys::dsm_handle) -> Result<DynamicBackgroundWorker> {
     }
 }
 
-/// The right to have a worker, one session of a database at a time.
+/// The right to have a worker, one session of a dataset at a time: where another transaction holds
+/// the dataset, only releases from it wait.
 ///
-/// A session-level lock, since it must not be held until the caller's transaction ends; of a kind
-/// that no SQL function can take, so nobody can block releases with it.
+/// A session-level lock, since it must not be held until the caller's transaction ends.
 struct Turn(pg_sys::LOCKTAG);
 
 impl Turn {
-    fn take() -> Turn {
-        let tag = pg_sys::LOCKTAG {
-            locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
-            locktag_field2: 0,
-            locktag_field3: 0,
-            locktag_field4: 0xd9, // pg_advisory_lock and its relatives use 1 and 2
-            locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
-            locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
-        };
+    fn take(dataset: i64) -> Turn {
+        let tag = private_lock(0xd9, dataset as u64);
         unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, true, false) };
         Turn(tag)
     }

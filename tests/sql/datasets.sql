@@ -15,7 +15,7 @@ SELECT epsilon_budget, epsilon_spent, epsilon_left, delta_budget, delta_spent, r
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('census', 0.1)$$);
 SELECT * FROM error_of($$SELECT dp_coco_histogram('{1:1}'::coco, 1e-3, dataset => 'census')$$);
 SELECT epsilon_left, releases FROM dp_budget('census');
-SELECT id, who, dataset, function, epsilon, delta, parameters->'levels'->0->>'estimator' AS estimator FROM dp.ledger WHERE id IN (1, 10);
+SELECT id, who, dataset, function, epsilon, delta, parameters->'levels'->0->>'estimator' AS estimator FROM dp.ledger WHERE id IN (1, 10) ORDER BY id;
 
 -- a dropped dataset keeps its ledger, and its name is free again
 SELECT * FROM error_of($$SELECT dp_create_dataset('census', 'person', '{household}', '{}', epsilon_budget => 1)$$);

@@ -89,7 +89,7 @@ SELECT * FROM error_of($$SELECT dp_hierarchy_release('homes', 1e6)$$);
 SELECT e.* FROM (VALUES ('NULL, 1'), ('''nowhere'', 1'), ('''quarter'', NULL'), ('''quarter'', 0'), ('''quarter'', -1'),
     ('''quarter'', ''NaN'''), ('''quarter'', ''Infinity'''), ('''quarter'', 1e-12'), ('''quarter'', 1e12'),
     ('''quarter'', 1, ''{Hx}'''), ('''quarter'', 1, ''{cut}'''), ('''quarter'', 1, ''{}'''), ('''quarter'', 1, ''{Hc,NULL,Hc}'''),
-    ('''quarter'', 1, NULL'), ('''quarter'', 1, ''{Hc,Hg}'''), ('''quarter'', 1, consistency => ''pgsr'''),
+    ('''quarter'', 1, NULL'), ('''quarter'', 1, ''{Hc,Hg}'''), ('''quarter'', 1, consistency => ''cumulative'''),
     ('''quarter'', 1, consistency => NULL'), ('''quarter'', 1, max_size => 0'), ('''quarter'', 1, max_size => -1'),
     ('''quarter'', 1, max_size => 5000001'), ('''quarter'', 1, max_size => NULL'),
     ('''quarter'', 1, budget_shares => ''{0.5,0.5}'''), ('''quarter'', 1, budget_shares => ''{0.5,0.3,0.3}'''),

@@ -1,0 +1,190 @@
+//! The tables of a dataset, as PostgreSQL's catalog describes them.
+
+use super::errors::{Result, error, invalid};
+use super::session::{exists, role_name};
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+use pgrx::spi::{quote_literal, quote_qualified_identifier};
+use std::ffi::{CStr, CString};
+
+/// A relation that was opened, found fit, and locked against changes until the end of the
+/// transaction.
+pub(super) struct Relation {
+    pub(super) oid: Oid,
+    pub(super) owner: Oid,
+    /// Schema-qualified and quoted.
+    pub(super) name: String,
+}
+
+/// A column that is used.
+pub(super) struct Column {
+    type_oid: Oid,
+    collation: Oid,
+}
+
+/// Opens a relation of a dataset, and refuses one that could read differently for different
+/// readers, or whose errors could show rows.
+pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
+    let (kind, persistence, row_security, own_name, relation) = unsafe {
+        let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        if relation.is_null() {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+                format!("the {argument} table of the dataset does not exist any more"),
+            )
+            .set_hint("Drop the dataset with dp_drop_dataset and create it again."));
+        }
+        let class = &*(*relation).rd_rel;
+        let schema = CStr::from_ptr(pg_sys::get_namespace_name(class.relnamespace));
+        let own_name = CStr::from_ptr(class.relname.data.as_ptr()).to_string_lossy().into_owned();
+        let name =
+            quote_qualified_identifier(schema.to_string_lossy().into_owned(), own_name.clone());
+        let found = (
+            class.relkind as u8,
+            class.relpersistence as u8,
+            class.relrowsecurity,
+            own_name,
+            Relation { oid, owner: class.relowner, name },
+        );
+        // the lock stays until the end of the transaction
+        pg_sys::relation_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE);
+        found
+    };
+    let refusal = match kind {
+        pg_sys::RELKIND_RELATION | pg_sys::RELKIND_PARTITIONED_TABLE | pg_sys::RELKIND_MATVIEW => {
+            if persistence == pg_sys::RELPERSISTENCE_TEMP {
+                Some("is a temporary table, which other sessions cannot read")
+            } else if row_security {
+                Some("has row-level security, so that it reads differently for each role")
+            } else if relation.has_foreign_part()? {
+                Some("has a foreign table among its parts, whose errors could show rows")
+            } else {
+                None
+            }
+        }
+        pg_sys::RELKIND_FOREIGN_TABLE => Some("is a foreign table, whose errors could show rows"),
+        _ => Some("is no table"),
+    };
+    match refusal {
+        None => Ok(relation),
+        Some(reason) => Err(error(
+            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+            format!("{argument}: {own_name} {reason}"),
+        )
+        .set_hint(
+            "Use a plain or partitioned table or a materialized view, without row-level security.",
+        )),
+    }
+}
+
+impl Relation {
+    /// Whether a partition or child at any depth is a foreign table.
+    fn has_foreign_part(&self) -> Result<bool> {
+        exists(&format!(
+            "WITH RECURSIVE part AS ( \
+                 SELECT inhrelid FROM pg_inherits WHERE inhparent = {0} UNION \
+                 SELECT i.inhrelid FROM pg_inherits AS i JOIN part AS p ON i.inhparent = p.inhrelid) \
+             SELECT 1 FROM part JOIN pg_class AS c ON c.oid = inhrelid WHERE c.relkind = 'f' LIMIT 1",
+            self.oid.to_u32()
+        ))
+    }
+
+    /// Error: a role without the right to read the whole table.
+    pub(super) fn check_readable_by(&self, role: Oid) -> Result<()> {
+        let mode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+        let outcome = unsafe { pg_sys::pg_class_aclcheck(self.oid, role, mode) };
+        if outcome == pg_sys::AclResult::ACLCHECK_OK {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("permission denied for table {}", self.name),
+        )
+        .set_hint(format!(
+            "Role {}, the dataset's owner, needs the SELECT privilege on the table.",
+            role_name(role)
+        )))
+    }
+
+    /// Errors: there is no such column; it is computed when it is read, by an expression that
+    /// could raise an error.
+    pub(super) fn column(&self, argument: &str, column: &str) -> Result<Column> {
+        let unknown = || {
+            error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("{argument}: column \"{column}\" of {} does not exist", self.name),
+            )
+            .set_hint("Column names are taken as they are, upper and lower case included.")
+        };
+        let name = CString::new(column).map_err(|_| unknown())?;
+        let number = unsafe { pg_sys::get_attnum(self.oid, name.as_ptr()) };
+        if number <= 0 {
+            return Err(unknown());
+        }
+        if unsafe { pg_sys::get_attgenerated(self.oid, number) } as u8 == b'v' {
+            return Err(invalid(
+                format!("{argument}: column \"{column}\" of {} is a virtual one", self.name),
+                "Its expression could fail on a row: store the column.",
+            ));
+        }
+        let (mut type_oid, mut modifier, mut collation) = (Oid::INVALID, 0, Oid::INVALID);
+        unsafe {
+            pg_sys::get_atttypetypmodcoll(
+                self.oid,
+                number,
+                &mut type_oid,
+                &mut modifier,
+                &mut collation,
+            );
+        }
+        Ok(Column { type_oid, collation })
+    }
+
+    /// Whether a unique index makes sure that no two rows share the key, by the equality that the
+    /// reading query uses.
+    pub(super) fn has_unique_key(&self, key: &[String]) -> Result<bool> {
+        let key: Vec<String> = key.iter().map(quote_literal).collect();
+        exists(&format!(
+            "SELECT 1 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid \
+              WHERE i.indrelid = {0} AND i.indisunique AND i.indisvalid AND i.indimmediate \
+                AND i.indpred IS NULL AND i.indexprs IS NULL \
+                AND (c.relkind = 'p' OR NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = {0})) \
+                AND NOT EXISTS ( \
+                    SELECT 1 FROM generate_series(0, i.indnkeyatts - 1) AS n \
+                      JOIN pg_attribute AS a ON a.attrelid = {0} AND a.attnum = i.indkey[n] \
+                      JOIN pg_opclass AS o ON o.oid = i.indclass[n] \
+                     WHERE NOT (a.attname::text = ANY (ARRAY[{1}]::text[]) AND o.opcdefault \
+                                AND i.indcollation[n] = a.attcollation)) LIMIT 1",
+            self.oid.to_u32(),
+            key.join(", ")
+        ))
+    }
+}
+
+impl Column {
+    /// The type that stands for all whose values compare as one.
+    pub(super) fn family(&self) -> Oid {
+        match self.type_oid {
+            pg_sys::INT2OID | pg_sys::INT4OID => pg_sys::INT8OID,
+            pg_sys::VARCHAROID => pg_sys::TEXTOID,
+            other => other,
+        }
+    }
+
+    /// Whether two columns' values match by one equality, grouped or joined: then an entity's key
+    /// matches one group at most.
+    pub(super) fn matches(&self, other: &Column) -> bool {
+        self.family() == other.family() && self.collation == other.collation
+    }
+
+    /// Whether `=` under a search_path of pg_catalog is the equality that GROUP BY uses. It is not
+    /// for types such as citext, which bring an operator of their own.
+    pub(super) fn has_one_equality(&self) -> Result<bool> {
+        let flags = pg_sys::TYPECACHE_EQ_OPR as i32;
+        let operator = unsafe { (*pg_sys::lookup_type_cache(self.type_oid, flags)).eq_opr };
+        exists(&format!(
+            "SELECT 1 FROM pg_operator WHERE oid = {} AND oprnamespace = 'pg_catalog'::regnamespace",
+            operator.to_u32()
+        ))
+    }
+}
