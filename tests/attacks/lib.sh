@@ -7,6 +7,7 @@ set -euo pipefail
 shopt -s inherit_errexit
 export LC_ALL=C # for the decimal points and the words of psql and awk
 PATH=$("${PG_CONFIG:-/usr/lib/postgresql/15/bin/pg_config}" --bindir):$PATH
+export PGOPTIONS="${PGOPTIONS-} -c client_min_messages=warning"
 work=$(mktemp -d)
 
 # What remains to be done at the end; an attack may add to it.
@@ -25,7 +26,9 @@ trap 'exit 1' INT TERM
 sql() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 
 # What statements print, and the SQLSTATE of an error in place of the error; never fails itself.
-outcome() { psql -X -q -A -t -v ON_ERROR_STOP=1 -v VERBOSITY=sqlstate "$@" 2>&1 | sed -E 's/^.*(ERROR|FATAL):  //' || true; }
+outcome() {
+    psql -X -q -A -t -v ON_ERROR_STOP=1 -v VERBOSITY=sqlstate "$@" 2>&1 | sed -E 's/^.*(ERROR|FATAL):  //' || true
+}
 
 skip() {
     echo "skipped: $*"
@@ -51,7 +54,8 @@ CREATE TABLE household (household int PRIMARY KEY, state text NOT NULL, county t
 INSERT INTO household SELECT i, 'state ' || i % 2, 'county ' || i % 3 FROM generate_series(1, 300) AS i;
 CREATE TABLE person (id bigint GENERATED ALWAYS AS IDENTITY, household int, name text);
 INSERT INTO person (household, name)
-SELECT i, 'person of ' || i FROM generate_series(1, 300) AS i, generate_series(1, CASE WHEN i < 280 THEN i % 7 ELSE i % 19 + 12 END);
+SELECT i, 'person of ' || i
+  FROM generate_series(1, 300) AS i, generate_series(1, CASE WHEN i < 280 THEN i % 7 ELSE i % 19 + 12 END);
 INSERT INTO person (household, name) SELECT NULL, 'nobody''s' FROM generate_series(1, 5);
 VACUUM ANALYZE household, person;
 SQL
@@ -110,9 +114,13 @@ answer() {
     done
 }
 ask() { tell "$1" "$2" && answer "$1" "${3:-30}"; }
+# signal NAME FUNCTION: pg_cancel_backend or pg_terminate_backend; its parallel workers go by the same name.
+signal() {
+    sql -o /dev/null -c "SELECT $2(pid) FROM pg_stat_activity WHERE application_name = '$1' AND backend_type = 'client backend'"
+}
 close() {
     local in=${input[$1]} out=${output[$1]}
-    sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '$1'"
+    signal "$1" pg_terminate_backend
     kill "${process[$1]}" 2>/dev/null || true
     wait "${process[$1]}" 2>/dev/null || true
     exec {in}>&- {out}<&-
