@@ -181,7 +181,11 @@ pub fn chain(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut
     if !noisy.has_room_for(total) {
         return vec![0; noisy.values.len()];
     }
-    let integers = noisy.weights.is_none() && noisy.values.iter().all(|value| value.fract() == 0.0);
+    let mut integers = noisy.weights.is_none();
+    for region in noisy.values.chunks(noisy.sizes) {
+        checkpoint();
+        integers = integers && region.iter().all(|value| value.fract() == 0.0);
+    }
     if integers {
         fit(noisy, total, |target| (target.value as i128, 1), checkpoint)
     } else {
@@ -237,8 +241,8 @@ fn fit<T: Arithmetic + Default>(
         before = running_total;
     }
     for parent in (0..leaves.start).rev() {
-        checkpoint();
         for child in tree.regions()[parent].children.clone() {
+            checkpoint();
             for size in 0..sizes {
                 counts[parent * sizes + size] += counts[child * sizes + size];
             }
@@ -593,6 +597,6 @@ mod tests {
         let values = vec![0.0; 101_000];
         calls = 0;
         chain(&NoisyCounts::new(&tree, 1000, &values, None), None, &mut || calls += 1);
-        assert_eq!(calls, 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY) + 1);
+        assert_eq!(calls, 101 + 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY) + 100);
     }
 }
