@@ -10,7 +10,7 @@ mod release;
 mod tree;
 
 pub use consistency::Consistency;
-pub use pgsr::{NoisyCounts, pgsr};
+pub use pgsr::{NoisyCounts, pgsr, pgsr_relaxed};
 pub use plan::{LevelPlan, MAX_LEVELS, PlanError, ReleasePlan};
 pub use release::{Observer, release};
 pub use tree::{Region, Tree, TreeError};
