@@ -240,9 +240,10 @@ CREATE TABLE dp.charge (
 COMMENT ON TABLE dp.charge IS 'every charge to a budget, append-only; see the view dp.ledger';
 
 CREATE FUNCTION dp.identity() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-RETURN (SELECT concat_ws('/', s.system_identifier, c.timeline_id, d.oid, e.oid)
-          FROM pg_catalog.pg_control_system() AS s, pg_catalog.pg_control_checkpoint() AS c,
-               pg_catalog.pg_database AS d, pg_catalog.pg_extension AS e
+RETURN (SELECT concat_ws('/', s.system_identifier,
+                         -- the timeline that is written now; the control file tells that of the last checkpoint
+                         substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8), d.oid, e.oid)
+          FROM pg_catalog.pg_control_system() AS s, pg_catalog.pg_database AS d, pg_catalog.pg_extension AS e
          WHERE d.datname = pg_catalog.current_database() AND e.extname = 'pg_dp');
 COMMENT ON FUNCTION dp.identity() IS 'which server, timeline, database and installation this is';
 REVOKE EXECUTE ON FUNCTION dp.identity() FROM PUBLIC;
@@ -266,6 +267,7 @@ END $$;
 COMMENT ON FUNCTION dp.refuse_change() IS 'keeps the ledger append-only';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dp.charge
     FOR EACH STATEMENT EXECUTE FUNCTION dp.refuse_change();
+ALTER TABLE dp.charge ENABLE ALWAYS TRIGGER append_only; -- also with session_replication_role = replica
 
 CREATE TABLE dp.release (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -474,6 +476,7 @@ DECLARE
     extensions CONSTANT oid := 'pg_catalog.pg_extension'::regclass;
     servers CONSTANT oid := 'pg_catalog.pg_foreign_server'::regclass;
     databases CONSTANT oid := 'pg_catalog.pg_database'::regclass;
+    schemas CONSTANT oid := 'pg_catalog.pg_namespace'::regclass;
     settings CONSTANT oid := 'pg_catalog.pg_parameter_acl'::regclass;
 BEGIN
     IF analyst IS NULL THEN
@@ -705,6 +708,13 @@ BEGIN
         SELECT u.dataset, 'the foreign server of the private table', servers, s.oid, '', s.srvacl, ARRAY['USAGE'],
                s.srvowner, true, ''
           FROM used AS u JOIN pg_catalog.pg_foreign_server AS s ON u.classid = servers AND s.oid = u.objid
+        UNION ALL -- a query is planned, and debug_print_plan prints that with estimates from the planner's
+                  -- statistics, before the privileges on its tables are checked; those on a schema come first
+        SELECT DISTINCT p.dataset, 'the schema of the private table: plans with estimates can be printed', schemas,
+               n.oid, '', n.nspacl, ARRAY['USAGE'], n.nspowner, true,
+               CASE WHEN n.nspname = 'public' THEN ' -- or have the table in another schema, which is better' ELSE '' END
+          FROM private AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.relid AND p.part < 4
+          JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         UNION ALL -- such as what is logged and which libraries are loaded
         SELECT NULL, 'a setting that is reserved to superusers', settings, s.oid, '', s.paracl, NULL, 10, false, ''
           FROM pg_catalog.pg_parameter_acl AS s
@@ -721,7 +731,7 @@ BEGIN
         SELECT d.name, d.owner AS dataset_owner, t.*, i.identity,
                CASE i.type
                    WHEN 'sequence' THEN 'SEQUENCE ' WHEN 'function' THEN 'FUNCTION ' WHEN 'procedure' THEN 'PROCEDURE '
-                   WHEN 'type' THEN 'DOMAIN ' WHEN 'server' THEN 'FOREIGN SERVER ' WHEN 'database' THEN 'DATABASE '
+                   WHEN 'type' THEN 'DOMAIN ' WHEN 'server' THEN 'FOREIGN SERVER ' WHEN 'database' THEN 'DATABASE ' WHEN 'schema' THEN 'SCHEMA '
                    WHEN 'parameter ACL' THEN 'PARAMETER ' ELSE 'TABLE '
                END || i.identity AS target
           FROM checked AS d JOIN thing AS t ON d.name = coalesce(t.dataset, d.name)

@@ -18,8 +18,24 @@ pub struct Method {
 enum How {
     /// As the extension releases it, with these words for estimators and consistency.
     Release(&'static str, &'static str),
+    /// M_c^ch with the noise that Fioretto, Van Hentenryck and Zhu (2020) add.
+    PublishedChain,
     RelaxAndRound,
 }
+
+pub const CHAIN: &str = "M_c^ch";
+pub const PUBLISHED_CHAIN: &str = "M_c^ch as published";
+pub const LOCAL: &str = "M_c^dp";
+
+pub const METHODS: [Method; 7] = [
+    Method { name: "M_H^r", words: "baseline, not consistent", how: How::RelaxAndRound },
+    released("M_H^dp", "`'{H}','pgsr'`", "H", "pgsr"),
+    released(LOCAL, "`'{Hc_l2}','pgsr'`", "Hc_l2", "pgsr"),
+    released(CHAIN, "`'{Hc_l2}','chain'`", "Hc_l2", "chain"),
+    Method { name: PUBLISHED_CHAIN, words: "**not private**", how: How::PublishedChain },
+    released("TopDown", "`'{H}','topdown'`", "H", "topdown"),
+    released("Kuo et al.", "`'{Hc}','matching'`", "Hc", "matching"),
+];
 
 const fn released(
     name: &'static str,
@@ -29,13 +45,6 @@ const fn released(
 ) -> Method {
     Method { name, words, how: How::Release(estimator, consistency) }
 }
-
-pub const METHODS: [Method; 4] = [
-    Method { name: "M_H^r", words: "baseline, not consistent", how: How::RelaxAndRound },
-    released("M_H^dp", "`'{H}','pgsr'`", "H", "pgsr"),
-    released("M_c^dp", "`'{Hc_l2}','pgsr'`", "Hc_l2", "pgsr"),
-    released("Kuo et al.", "`'{Hc}','matching'`", "Hc", "matching"),
-];
 
 struct Silent;
 
@@ -54,21 +63,50 @@ impl Method {
     ) -> Result<Vec<Coco>, Box<dyn Error>> {
         match self.how {
             How::Release(estimator, consistency) => {
-                let plan = ReleasePlan::new(
-                    data.tree.depth(),
-                    epsilon,
-                    &[estimator.to_string()],
-                    consistency,
-                    data.max_size as i64,
-                    None,
-                    1,
-                )?;
-                let released = release(&plan, &data.tree, data.leaves(), words, &mut Silent)?;
-                Ok(released.iter().map(DpCoco::histogram).cloned().collect())
+                let equal = vec![1.0; data.tree.depth()];
+                release_with(data, epsilon, estimator, consistency, &equal, words)
+            }
+            How::PublishedChain => {
+                let epsilon = loss_of_published_chain(data, epsilon);
+                release_with(data, epsilon, "Hc_l2", "chain", &regions(data), words)
             }
             How::RelaxAndRound => relax_and_round(data, epsilon, words),
         }
     }
+}
+
+fn release_with(
+    data: &Data,
+    epsilon: f64,
+    estimator: &str,
+    consistency: &str,
+    parts: &[f64],
+    words: &mut impl RandomWords,
+) -> Result<Vec<Coco>, Box<dyn Error>> {
+    let shares: Vec<f64> = parts.iter().map(|part| part / parts.iter().sum::<f64>()).collect();
+    let plan = ReleasePlan::new(
+        data.tree.depth(),
+        epsilon,
+        &[estimator.to_string()],
+        consistency,
+        data.max_size as i64,
+        Some(&shares),
+        1,
+    )?;
+    let released = release(&plan, &data.tree, data.leaves(), words, &mut Silent)?;
+    Ok(released.iter().map(DpCoco::histogram).cloned().collect())
+}
+
+/// How many regions each level has: the sensitivity of its running totals.
+fn regions(data: &Data) -> Vec<f64> {
+    (0..data.tree.depth()).map(|level| data.tree.level(level).len() as f64).collect()
+}
+
+/// The epsilon that noise of scale L / epsilon on the running totals of each of the L levels costs:
+/// a level with R regions has that scale if its share is R epsilon / L.
+pub fn loss_of_published_chain(data: &Data, epsilon: f64) -> f64 {
+    let regions = regions(data);
+    epsilon * regions.iter().sum::<f64>() / regions.len() as f64
 }
 
 /// M_H^r: the real-valued optimum, every number rounded on its own.

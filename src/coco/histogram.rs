@@ -52,7 +52,7 @@ impl Coco {
     }
 
     /// The histogram with all sizes above `max_size` counted at `max_size`.
-    pub(super) fn capped(&self, max_size: u64) -> impl Iterator<Item = Run> + '_ {
+    pub(crate) fn capped(&self, max_size: u64) -> impl Iterator<Item = Run> + '_ {
         self.runs.iter().map(move |run| Run { size: run.size.min(max_size), ..*run })
     }
 }

@@ -1,6 +1,7 @@
 //! Isotonic regression: the non-decreasing sequence nearest to a noisy one.
 
 use std::collections::BinaryHeap;
+use std::ops::AddAssign;
 
 /// The non-decreasing sequence with the least sum of absolute distances, in integers.
 ///
@@ -27,38 +28,81 @@ pub(super) fn isotonic_l1(values: &[i64]) -> Vec<i64> {
     fit
 }
 
-/// Consecutive positions that share one value of a least-squares isotonic fit, sum / count.
+/// How sums and weights of a least-squares fit are computed: exactly in `i128`, where values and
+/// weights are integers, else in `f64`.
+pub(crate) trait Arithmetic: Copy + AddAssign {
+    /// Whether the mean of one block is at least that of another; weights are positive.
+    fn mean_at_least(block: &Block<Self>, other: &Block<Self>) -> bool;
+    /// A block's mean rounded to the nearest integer, halves upwards.
+    fn rounded_mean(block: &Block<Self>) -> i128;
+}
+
+impl Arithmetic for i128 {
+    fn mean_at_least(block: &Block<i128>, other: &Block<i128>) -> bool {
+        block.sum * other.weight >= other.sum * block.weight
+    }
+
+    fn rounded_mean(block: &Block<i128>) -> i128 {
+        (2 * block.sum + block.weight).div_euclid(2 * block.weight)
+    }
+}
+
+impl Arithmetic for f64 {
+    /// By the rounded means, so that those of a fit's blocks increase.
+    fn mean_at_least(block: &Block<f64>, other: &Block<f64>) -> bool {
+        block.sum / block.weight >= other.sum / other.weight
+    }
+
+    fn rounded_mean(block: &Block<f64>) -> i128 {
+        let mean = block.sum / block.weight;
+        let floor = mean.floor();
+        floor as i128 + i128::from(mean - floor >= 0.5)
+    }
+}
+
+/// Consecutive positions that share one value of a least-squares isotonic fit, the mean
+/// sum / weight of what was observed at them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
-    sum: i128,
+pub(crate) struct Block<T = i128> {
+    sum: T,
+    weight: T,
     count: u64,
 }
 
-impl Block {
-    pub(super) fn count(&self) -> u64 {
+impl<T: Arithmetic> Block<T> {
+    /// One position: the sum of its observations times their weights, and that of the weights.
+    pub(crate) fn position(sum: T, weight: T) -> Block<T> {
+        Block { sum, weight, count: 1 }
+    }
+
+    /// How many positions it has.
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean rounded to the nearest integer, halves upwards.
-    pub(super) fn rounded_mean(&self) -> i128 {
-        let count = i128::from(self.count);
-        (2 * self.sum + count).div_euclid(2 * count)
-    }
-
-    fn mean_at_least(&self, other: &Block) -> bool {
-        self.sum * i128::from(other.count) >= other.sum * i128::from(self.count)
+    /// The mean rounded to the nearest integer, halves upwards. In a fit whose values must be
+    /// integers, this is the optimum: a value of k or more is worth it where k - 1/2 or more is.
+    pub(crate) fn rounded_mean(&self) -> i128 {
+        T::rounded_mean(self)
     }
 }
 
 /// The non-decreasing sequence with the least sum of squared distances, as its blocks in order.
-///
-/// Pool-adjacent-violators in O(n) time over a stream; the memory is that of the blocks.
 pub(super) fn isotonic_l2(values: impl Iterator<Item = i64>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    for value in values {
-        let mut last = Block { sum: i128::from(value), count: 1 };
-        while let Some(previous) = blocks.pop_if(|previous| previous.mean_at_least(&last)) {
+    pool_adjacent_violators(values.map(|value| Block::position(value.into(), 1)))
+}
+
+/// The same for positions with several observations or weights.
+///
+/// O(n) time over a stream; the memory is that of the blocks.
+pub(crate) fn pool_adjacent_violators<T: Arithmetic>(
+    positions: impl Iterator<Item = Block<T>>,
+) -> Vec<Block<T>> {
+    let mut blocks: Vec<Block<T>> = Vec::new();
+    for mut last in positions {
+        while let Some(previous) = blocks.pop_if(|previous| T::mean_at_least(previous, &last)) {
             last.sum += previous.sum;
+            last.weight += previous.weight;
             last.count += previous.count;
         }
         blocks.push(last);
@@ -105,7 +149,7 @@ mod tests {
             let blocks = isotonic_l2(values.iter().copied());
             let fit: Vec<f64> = blocks
                 .iter()
-                .flat_map(|b| vec![b.sum as f64 / b.count as f64; b.count as usize])
+                .flat_map(|b| vec![b.sum as f64 / b.weight as f64; b.count as usize])
                 .collect();
             for (i, value) in fit.into_iter().enumerate() {
                 let mean = |a: usize, b: usize| {
@@ -116,6 +160,39 @@ mod tests {
                     .fold(f64::NEG_INFINITY, f64::max);
                 prop_assert!((value - expected).abs() < 1e-9);
             }
+        }
+
+        /// A weight is a number of equal observations; in floating point as in integers.
+        #[test]
+        fn weights_count_observations(
+            observed in prop::collection::vec((-9i64..10, 1usize..5), 0..12),
+        ) {
+            let integers = observed.iter().map(|&(value, weight)| {
+                Block::position(i128::from(value) * weight as i128, weight as i128)
+            });
+            let reals = observed.iter().map(|&(value, weight)| {
+                Block::position(value as f64 * weight as f64, weight as f64)
+            });
+            let integers = pool_adjacent_violators(integers);
+            let reals = pool_adjacent_violators(reals);
+            prop_assert_eq!(integers.len(), reals.len());
+            for (integer, real) in integers.iter().zip(&reals) {
+                prop_assert_eq!(integer.count(), real.count());
+                prop_assert_eq!(integer.rounded_mean(), real.rounded_mean());
+            }
+            let fit = |blocks: &[Block]| -> Vec<i128> {
+                let values = blocks.iter().map(|b| (b.rounded_mean(), b.count() as usize));
+                values.flat_map(|(value, count)| vec![value; count]).collect()
+            };
+            // the copies of a position, one after the other, get one value where none decreases
+            let copies = observed.iter().flat_map(|&(value, weight)| vec![value; weight]);
+            let firsts = observed.iter().scan(0, |at, &(_, weight)| {
+                *at += weight;
+                Some(*at - weight)
+            });
+            let fit_of_copies = fit(&isotonic_l2(copies));
+            let expected: Vec<i128> = firsts.map(|first| fit_of_copies[first]).collect();
+            prop_assert_eq!(fit(&integers), expected);
         }
     }
 
@@ -128,7 +205,12 @@ mod tests {
 
     #[test]
     fn halves_round_upwards() {
-        let mean = |sum, count| Block { sum, count }.rounded_mean();
-        assert_eq!((mean(3, 2), mean(-3, 2), mean(5, 3), mean(-5, 3)), (2, -1, 2, -2));
+        for (sum, weight, mean) in [(3, 2, 2), (-3, 2, -1), (5, 3, 2), (-5, 3, -2)] {
+            assert_eq!(Block::position(i128::from(sum), i128::from(weight)).rounded_mean(), mean);
+            assert_eq!(Block::position(f64::from(sum), f64::from(weight)).rounded_mean(), mean);
+        }
+        // where adding 1/2 would round
+        assert_eq!(Block::position(0.5f64.next_down(), 1.0).rounded_mean(), 0);
+        assert_eq!(Block::position(2f64.powi(52) + 1.0, 1.0).rounded_mean(), (1 << 52) + 1);
     }
 }

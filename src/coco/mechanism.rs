@@ -92,7 +92,7 @@ impl CocoMechanism {
         rows_per_unit: u32,
         epsilon: f64,
     ) -> Result<CocoMechanism, ScaleError> {
-        let sensitivity = method.sensitivity().saturating_mul(rows_per_unit);
+        let sensitivity = u64::from(method.sensitivity()) * u64::from(rows_per_unit);
         let noise = DiscreteLaplace::new(Scale::new(sensitivity, epsilon)?);
         Ok(CocoMechanism { method, groups, max_size, noise })
     }

@@ -18,4 +18,7 @@ pub use estimate::{Estimate, EstimatedRun};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 pub use statistics::{StatisticsError, emd};
+
+pub(crate) use isotonic::{Arithmetic, Block, pool_adjacent_violators};
+pub(crate) use simplex::project_weighted;
 pub use storage::FormatError;

@@ -1,12 +1,15 @@
-//! Consistency: from an estimate per region to histograms whose children sum to their parents.
+//! Consistency: from what was measured per region to histograms whose children sum to their
+//! parents.
 
+use super::chain::chain;
 use super::matching::{Merge, match_and_merge};
+use super::measurement::{Cells, Measured, estimates};
 use super::pgsr::{NoisyCounts, pgsr};
+use super::topdown::topdown;
 use super::tree::Tree;
-use crate::coco::{Coco, CocoMechanism, Estimate, Run};
-use crate::noise::RandomWords;
+use crate::coco::{Coco, Estimate, Method, Run};
 
-/// How the regions' estimates are made to agree. Post-processing of released estimates.
+/// How the regions' histograms are made to agree. Post-processing of what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consistency {
     /// Top-down: groups matched at least cost, sizes merged by inverse variance (Kuo et al.,
@@ -18,6 +21,12 @@ pub enum Consistency {
     /// exact integers (Fioretto, Van Hentenryck, Zhu 2020: with H this is M_H^dp, with Hc_l2
     /// M_c^dp). Of the public totals it keeps the root's alone.
     Pgsr,
+    /// The same numbers, but level by level: each parent's shared among its children (TopDown in
+    /// the same paper).
+    TopDown,
+    /// Running totals over all regions of a level, and the consistent ones nearest to them (M_c^ch
+    /// in the same paper, with a sensitivity that makes it private: [`chain`](super::chain)).
+    Chain,
     /// The leaves are all that is measured; every other region is the sum of its children.
     BottomUp,
     /// Every region keeps its own estimate; they do not add up.
@@ -26,11 +35,13 @@ pub enum Consistency {
 
 impl Consistency {
     /// Every word that a user can write, with its meaning.
-    pub const WORDS: [(&'static str, Consistency); 5] = [
+    pub const WORDS: [(&'static str, Consistency); 7] = [
         (Consistency::Matching.word(), Consistency::Matching),
         (Consistency::MatchingUnweighted.word(), Consistency::MatchingUnweighted),
         (Consistency::BottomUp.word(), Consistency::BottomUp),
         (Consistency::Pgsr.word(), Consistency::Pgsr),
+        (Consistency::TopDown.word(), Consistency::TopDown),
+        (Consistency::Chain.word(), Consistency::Chain),
         (Consistency::None.word(), Consistency::None),
     ];
 
@@ -44,6 +55,8 @@ impl Consistency {
             Consistency::MatchingUnweighted => "matching_unweighted",
             Consistency::BottomUp => "bottom_up",
             Consistency::Pgsr => "pgsr",
+            Consistency::TopDown => "topdown",
+            Consistency::Chain => "chain",
             Consistency::None => "none",
         }
     }
@@ -51,6 +64,20 @@ impl Consistency {
     /// Whether regions of this level are measured.
     pub fn measures(self, level: usize, depth: usize) -> bool {
         self != Consistency::BottomUp || level + 1 == depth
+    }
+
+    /// Whether an estimator has a meaning with this method. A chain's running totals are cumulative
+    /// counts, fitted in the L2 norm in any case.
+    pub fn takes(self, estimator: Method) -> bool {
+        match self {
+            Consistency::Chain => matches!(estimator, Method::Hc | Method::HcL2),
+            _ => true,
+        }
+    }
+
+    /// Whether the method holds a number for every region and size at once.
+    pub fn is_dense(self) -> bool {
+        matches!(self, Consistency::Pgsr | Consistency::TopDown | Consistency::Chain)
     }
 
     /// One histogram per region from what was measured of each, in the tree's order. `total`: the
@@ -64,63 +91,26 @@ impl Consistency {
         checkpoint: &mut dyn FnMut(),
     ) -> Vec<Coco> {
         match self {
-            Consistency::Matching => {
-                top_down(tree, estimates(measured), Merge::Weighted, checkpoint)
-            }
-            Consistency::MatchingUnweighted => {
-                top_down(tree, estimates(measured), Merge::Mean, checkpoint)
-            }
+            Consistency::Matching => matched(tree, measured, Merge::Weighted, checkpoint),
+            Consistency::MatchingUnweighted => matched(tree, measured, Merge::Mean, checkpoint),
             Consistency::BottomUp => sums_of_leaves(tree, &estimates(measured)),
-            Consistency::Pgsr => nearest_counts(tree, total, &measured, checkpoint),
+            Consistency::Pgsr => solved(tree, total, measured, pgsr, checkpoint),
+            Consistency::TopDown => solved(tree, total, measured, topdown, checkpoint),
+            Consistency::Chain => solved(tree, total, measured, chain, checkpoint),
             Consistency::None => estimates(measured).iter().map(Estimate::histogram).collect(),
         }
     }
-
-    /// What the method wants to know of a region that is measured.
-    pub(super) fn measure<R: RandomWords + ?Sized>(
-        self,
-        mechanism: &CocoMechanism,
-        truth: &Coco,
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Measured {
-        match self {
-            Consistency::Pgsr => Measured::Counts {
-                counts: mechanism.release_counts(truth, words, checkpoint),
-                variance: mechanism.count_variance(),
-            },
-            _ => Measured::Estimate(mechanism.release(truth, words, checkpoint)),
-        }
-    }
-}
-
-/// What was released of a region, before consistency.
-#[derive(Debug, Clone)]
-pub(super) enum Measured {
-    Estimate(Estimate),
-    /// The noisy number of groups of each size from 0 on, all of one variance.
-    Counts {
-        counts: Vec<i64>,
-        variance: f64,
-    },
-}
-
-fn estimates(measured: Vec<Measured>) -> Vec<Estimate> {
-    let estimate = |region| match region {
-        Measured::Estimate(estimate) => estimate,
-        Measured::Counts { .. } => Estimate::default(),
-    };
-    measured.into_iter().map(estimate).collect()
 }
 
 /// Kuo et al., algorithm 1. The estimates of a parent's children have as many groups together as
 /// the parent's.
-fn top_down(
+fn matched(
     tree: &Tree,
-    mut estimates: Vec<Estimate>,
+    measured: Vec<Measured>,
     merge: Merge,
     checkpoint: &mut dyn FnMut(),
 ) -> Vec<Coco> {
+    let mut estimates = estimates(measured);
     for parent in 0..tree.leaves().start {
         checkpoint();
         let children = tree.regions()[parent].children.clone();
@@ -133,44 +123,21 @@ fn top_down(
     sums_of_leaves(tree, &estimates)
 }
 
-/// The consistent integers nearest to all regions' counts, weighted by their inverse variances.
-fn nearest_counts(
+/// The consistent counts that a dense method makes of all regions' cells.
+fn solved(
     tree: &Tree,
     total: u64,
-    measured: &[Measured],
+    measured: Vec<Measured>,
+    solve: impl Fn(&NoisyCounts, Option<u64>, &mut dyn FnMut()) -> Vec<u64>,
     checkpoint: &mut dyn FnMut(),
 ) -> Vec<Coco> {
-    let sizes = measured.iter().map(|region| region.counts().0.len()).max().unwrap_or(0);
-    let largest = NoisyCounts::largest(tree);
-    let (mut values, mut weights) = (Vec::new(), Vec::new());
-    for region in measured {
-        let (counts, variance) = region.counts();
-        values.extend(counts.iter().map(|&count| (count as f64).clamp(-largest, largest)));
-        values.resize(values.len() + sizes - counts.len(), 0.0);
-        // without any noise the variance is 0 and all weights are the same
-        let weight =
-            (1.0 / variance).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end());
-        weights.resize(values.len(), weight);
-    }
-    // equal weights are none: costs are then integers, and the optimum is exact
-    let alike = weights.windows(2).all(|pair| pair[0] == pair[1]);
-    let noisy = NoisyCounts::new(tree, sizes, &values, (!alike).then_some(&weights));
-    let counts = pgsr(&noisy, Some(total), checkpoint);
-    counts
-        .chunks(sizes.max(1))
-        .map(|region| {
-            (0..).zip(region).map(|(size, &groups)| Run { size, groups }).collect::<Coco>()
-        })
-        .collect()
-}
-
-impl Measured {
-    fn counts(&self) -> (&[i64], f64) {
-        match self {
-            Measured::Counts { counts, variance } => (counts, *variance),
-            Measured::Estimate(_) => (&[], f64::INFINITY),
-        }
-    }
+    let cells = Cells::new(tree, measured, checkpoint);
+    let counts = solve(&cells.noisy(tree), Some(total), checkpoint);
+    let histogram = |region: &[u64]| {
+        checkpoint();
+        (0..).zip(region).map(|(size, &groups)| Run { size, groups }).collect()
+    };
+    counts.chunks(cells.sizes().max(1)).map(histogram).collect()
 }
 
 /// Back-substitution: what holds at the leaves holds above.

@@ -80,10 +80,10 @@ use std::ops::Range;
 /// Noisy counts of groups, one for every region and size, the regions in the tree's order.
 #[derive(Debug, Clone, Copy)]
 pub struct NoisyCounts<'a> {
-    tree: &'a Tree,
-    sizes: usize,
-    values: &'a [f64],
-    weights: Option<&'a [f64]>,
+    pub(super) tree: &'a Tree,
+    pub(super) sizes: usize,
+    pub(super) values: &'a [f64],
+    pub(super) weights: Option<&'a [f64]>,
 }
 
 impl<'a> NoisyCounts<'a> {
@@ -125,7 +125,17 @@ impl<'a> NoisyCounts<'a> {
         cells.zip(counts).map(|((region, size), &x)| self.target(region, size).cost(x)).sum()
     }
 
-    fn target(&self, region: usize, size: usize) -> Target {
+    /// Whether groups have a place to be: a leaf and a size.
+    ///
+    /// Panics where a total cannot be met: above 2^62, or above 0 without a place.
+    pub(super) fn has_room_for(&self, total: Option<u64>) -> bool {
+        let room = !self.tree.leaves().is_empty() && self.sizes > 0;
+        assert!(room || total.unwrap_or(0) == 0, "groups without a place to be");
+        assert!(total.unwrap_or(0) <= LARGEST_SUM, "the total is too large");
+        room
+    }
+
+    pub(super) fn target(&self, region: usize, size: usize) -> Target {
         let cell = region * self.sizes + size;
         Target { value: self.values[cell], weight: self.weights.map_or(1.0, |all| all[cell]) }
     }
@@ -137,7 +147,7 @@ impl<'a> NoisyCounts<'a> {
 }
 
 /// The largest sum of counts that is provided for.
-const LARGEST_SUM: u64 = 1 << 62;
+pub(super) const LARGEST_SUM: u64 = 1 << 62;
 
 /// The consistent counts of least cost: integers >= 0 in the order of the noisy ones, children
 /// summing to their parents for every size, the root's summing to `total` if it is given.
@@ -148,7 +158,7 @@ const LARGEST_SUM: u64 = 1 << 62;
 pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
     let mut counts = vec![0; noisy.values.len()];
-    if !has_cells(noisy, total) {
+    if !noisy.has_room_for(total) {
         return counts;
     }
     let mut relaxation = Relaxation::new(tree);
@@ -186,7 +196,7 @@ pub fn pgsr_relaxed(
 ) -> Vec<f64> {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
     let mut counts = vec![0.0; noisy.values.len()];
-    if !has_cells(noisy, total) {
+    if !noisy.has_room_for(total) {
         return counts;
     }
     let mut relaxation = Relaxation::new(tree);
@@ -209,14 +219,6 @@ pub fn pgsr_relaxed(
     counts
 }
 
-/// Whether there is a leaf and a size. Panics where the total cannot be met.
-fn has_cells(noisy: &NoisyCounts, total: Option<u64>) -> bool {
-    let exist = !noisy.tree.leaves().is_empty() && noisy.sizes > 0;
-    assert!(exist || total.unwrap_or(0) == 0, "groups without a place to be");
-    assert!(total.unwrap_or(0) <= LARGEST_SUM, "the total is too large");
-    exist
-}
-
 /// The price that all sizes' roots see.
 fn root_price(
     noisy: &NoisyCounts,
@@ -229,13 +231,13 @@ fn root_price(
 
 /// A noisy count and the weight of its squared distance.
 #[derive(Debug, Clone, Copy)]
-struct Target {
-    value: f64,
-    weight: f64,
+pub(super) struct Target {
+    pub(super) value: f64,
+    pub(super) weight: f64,
 }
 
 impl Target {
-    fn cost(self, count: u64) -> f64 {
+    pub(super) fn cost(self, count: u64) -> f64 {
         let distance = count as f64 - self.value;
         self.weight * distance * distance
     }
@@ -585,7 +587,7 @@ fn reach(allocations: &mut [Allocation], total: u64, checkpoint: &mut dyn FnMut(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
     use rand::Rng;
@@ -593,16 +595,19 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
     use std::collections::BTreeSet;
 
-    fn silent() {}
+    pub(in crate::hierarchy) fn silent() {}
 
-    fn tree(depth: usize, leaves: impl IntoIterator<Item = Vec<u16>>) -> Tree {
+    pub(in crate::hierarchy) fn tree(
+        depth: usize,
+        leaves: impl IntoIterator<Item = Vec<u16>>,
+    ) -> Tree {
         let named = |path: Vec<u16>| path.iter().map(|name| format!("{name:05}")).collect();
         let leaves = leaves.into_iter().map(|path| (named(path), ())).collect();
         Tree::from_leaves(depth, leaves).unwrap().0
     }
 
     /// A root with so many children, each with so many, and so on.
-    fn regular_tree(fan_outs: &[u16]) -> Tree {
+    pub(in crate::hierarchy) fn regular_tree(fan_outs: &[u16]) -> Tree {
         let mut paths = vec![vec![]];
         for &fan_out in fan_outs {
             let longer = |path: &Vec<u16>, name| path.iter().copied().chain([name]).collect();
@@ -612,7 +617,11 @@ mod tests {
         tree(fan_outs.len(), paths)
     }
 
-    fn check_constraints(noisy: &NoisyCounts, counts: &[u64], total: Option<u64>) {
+    pub(in crate::hierarchy) fn check_constraints(
+        noisy: &NoisyCounts,
+        counts: &[u64],
+        total: Option<u64>,
+    ) {
         let n = noisy.sizes;
         assert_eq!(counts.len(), noisy.values.len());
         for (region, parent) in noisy.tree.regions().iter().enumerate() {
@@ -662,7 +671,12 @@ mod tests {
     }
 
     /// Every assignment of counts to the leaves whose sum is at most `limit`.
-    fn for_each_assignment(leaves: &mut [u64], from: usize, limit: u64, f: &mut dyn FnMut(&[u64])) {
+    pub(in crate::hierarchy) fn for_each_assignment(
+        leaves: &mut [u64],
+        from: usize,
+        limit: u64,
+        f: &mut dyn FnMut(&[u64]),
+    ) {
         if from == leaves.len() {
             return f(leaves);
         }
@@ -772,20 +786,22 @@ mod tests {
     }
 
     #[derive(Debug, Clone)]
-    struct Case {
-        depth: usize,
-        leaves: BTreeSet<Vec<u16>>,
-        sizes: usize,
-        values: Vec<f64>,
-        weights: Vec<f64>,
-        total: u64,
+    pub(in crate::hierarchy) struct Case {
+        pub(in crate::hierarchy) depth: usize,
+        pub(in crate::hierarchy) leaves: BTreeSet<Vec<u16>>,
+        pub(in crate::hierarchy) sizes: usize,
+        pub(in crate::hierarchy) values: Vec<f64>,
+        pub(in crate::hierarchy) weights: Vec<f64>,
+        pub(in crate::hierarchy) total: u64,
     }
 
     /// More values and weights than any of the small trees has cells.
     const CELLS: usize = 4 * 16;
 
     /// Trees of 1 to 4 levels with 1 to 5 leaves, 1 to 4 sizes.
-    fn cases(value: impl Strategy<Value = f64> + 'static) -> impl Strategy<Value = Case> {
+    pub(in crate::hierarchy) fn cases(
+        value: impl Strategy<Value = f64> + 'static,
+    ) -> impl Strategy<Value = Case> {
         let weight = prop_oneof![
             Just(1.0),
             (1u8..5).prop_map(f64::from),
@@ -812,7 +828,7 @@ mod tests {
     }
 
     /// Integers, halves (every tie there is) and arbitrary fractions, also below zero.
-    fn small_values() -> impl Strategy<Value = f64> {
+    pub(in crate::hierarchy) fn small_values() -> impl Strategy<Value = f64> {
         prop_oneof![
             (-3i8..5).prop_map(f64::from),
             (-6i8..9).prop_map(|twice| f64::from(twice) / 2.0),
@@ -820,13 +836,13 @@ mod tests {
         ]
     }
 
-    fn close(a: f64, b: f64) -> bool {
+    pub(in crate::hierarchy) fn close(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
     }
 
     impl Case {
         /// With and without weights, with and without a total.
-        fn for_each_variant(
+        pub(in crate::hierarchy) fn for_each_variant(
             &self,
             mut f: impl FnMut(&NoisyCounts, Option<u64>) -> Result<(), TestCaseError>,
         ) -> Result<(), TestCaseError> {
@@ -1049,7 +1065,12 @@ mod tests {
     }
 
     /// Noisy counts like a census's: most groups are small, leaves differ by orders of magnitude.
-    fn census(tree: &Tree, sizes: usize, scale: f64, seed: u64) -> (Vec<f64>, u64) {
+    pub(in crate::hierarchy) fn census(
+        tree: &Tree,
+        sizes: usize,
+        scale: f64,
+        seed: u64,
+    ) -> (Vec<f64>, u64) {
         let mut words = ChaCha20Rng::seed_from_u64(seed);
         let mut uniform = || (words.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let mut truth = vec![0u64; tree.regions().len() * sizes];

@@ -1,5 +1,6 @@
 //! What a hierarchy release will do, settled from public arguments before any data are read.
 
+use super::chain::ChainMechanism;
 use super::consistency::Consistency;
 use crate::coco::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 use crate::noise::ScaleError;
@@ -9,6 +10,9 @@ use std::fmt;
 
 /// The largest number of levels, the root's included.
 pub const MAX_LEVELS: usize = 10;
+
+/// The largest number of cells, regions times sizes, for the methods that hold all of them at once.
+pub const MAX_CELLS: usize = 1 << 26;
 
 /// How the regions of one level are measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,15 +39,43 @@ pub struct ReleasePlan {
 /// Which argument cannot be planned with, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanError {
-    Epsilon { value: f64 },
-    Scale { value: f64, error: ScaleError },
-    Estimator { word: String },
-    EstimatorCount { got: usize, levels: usize },
-    Consistency { word: String },
-    ShareCount { got: usize, levels: usize },
+    Epsilon {
+        value: f64,
+    },
+    Scale {
+        value: f64,
+        error: ScaleError,
+    },
+    Estimator {
+        word: String,
+    },
+    EstimatorCount {
+        got: usize,
+        levels: usize,
+    },
+    Consistency {
+        word: String,
+    },
+    /// The consistency method makes nothing of what the estimator measures.
+    Meaningless {
+        estimator: Method,
+        consistency: Consistency,
+    },
+    ShareCount {
+        got: usize,
+        levels: usize,
+    },
     Share(ShareError),
     SharesWithoutLevels,
-    MaxSize { value: i64 },
+    MaxSize {
+        value: i64,
+    },
+    /// Too many cells for a method that holds all of them at once.
+    Cells {
+        max_size: u64,
+        regions: usize,
+        consistency: Consistency,
+    },
 }
 
 impl fmt::Display for PlanError {
@@ -60,6 +92,12 @@ impl fmt::Display for PlanError {
                  got {got}"
             ),
             PlanError::Consistency { word } => write!(f, "consistency: unknown word \"{word}\""),
+            PlanError::Meaningless { estimator, consistency } => write!(
+                f,
+                "estimators: \"{}\" has no meaning with consistency \"{}\"",
+                estimator.word(),
+                consistency.word()
+            ),
             PlanError::ShareCount { got, levels } => write!(
                 f,
                 "budget_shares must hold one share for each of the {levels} levels, got {got}"
@@ -71,6 +109,12 @@ impl fmt::Display for PlanError {
             PlanError::MaxSize { value } => {
                 write!(f, "max_size must be from 1 to {MAX_SIZE_LIMIT}, got {value}")
             }
+            PlanError::Cells { max_size, regions, consistency } => write!(
+                f,
+                "max_size {max_size} is too large for {regions} regions with consistency \"{}\", \
+                 which holds every size of every region at once",
+                consistency.word()
+            ),
         }
     }
 }
@@ -94,6 +138,11 @@ impl PlanError {
                 "Valid consistency methods: {}.",
                 words(&Consistency::WORDS.map(|(word, _)| word))
             ),
+            PlanError::Meaningless { consistency, .. } => {
+                let meant = Method::WORDS.iter().filter(|(_, method)| consistency.takes(*method));
+                let meant: Vec<&str> = meant.map(|(word, _)| *word).collect();
+                format!("Estimators with a meaning: {}.", words(&meant))
+            }
             PlanError::EstimatorCount { .. } => {
                 "Levels are counted from the root, which is a level of its own.".into()
             }
@@ -109,6 +158,16 @@ impl PlanError {
             PlanError::MaxSize { .. } => {
                 "Choose a public bound that few groups exceed; larger groups are counted at it."
                     .into()
+            }
+            PlanError::Cells { regions, .. } => {
+                let matching = Consistency::Matching.word();
+                let most = MAX_CELLS / (*regions).max(1);
+                match most.checked_sub(1).filter(|most| *most > 0) {
+                    Some(most) => format!(
+                        "Choose a max_size of {most} or less, or consistency \"{matching}\"."
+                    ),
+                    None => format!("Choose consistency \"{matching}\"."),
+                }
             }
         }
     }
@@ -146,6 +205,9 @@ impl ReleasePlan {
                 Method::parse(word).ok_or_else(|| PlanError::Estimator { word: word.clone() })
             })
             .collect::<Result<Vec<_>, _>>()?;
+        if let Some(&estimator) = methods.iter().find(|method| !consistency.takes(**method)) {
+            return Err(PlanError::Meaningless { estimator, consistency });
+        }
         let method_of = |level: usize| match methods.as_slice() {
             [one] => Ok(*one),
             many if many.len() == levels => Ok(many[level]),
@@ -170,9 +232,14 @@ impl ReleasePlan {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let plan = ReleasePlan { epsilon: budget, levels, consistency, max_size, rows_per_unit };
-        // a scale that cannot be sampled is refused here, before anything is charged
+        // A scale that cannot be sampled is refused here, before anything is charged. A chain's grows
+        // with the regions, which are not known yet; there is at least one.
         for level in plan.levels.iter().flatten() {
-            plan.mechanism(level, 0).map_err(|error| PlanError::Scale { value: epsilon, error })?;
+            let outcome = match consistency {
+                Consistency::Chain => plan.chain_mechanism(level, 1).map(drop),
+                _ => plan.mechanism(level, 0).map(drop),
+            };
+            outcome.map_err(|error| PlanError::Scale { value: epsilon, error })?;
         }
         Ok(plan)
     }
@@ -210,21 +277,52 @@ impl ReleasePlan {
         CocoMechanism::new(level.method, groups, self.max_size, self.rows_per_unit, level.epsilon)
     }
 
+    /// The mechanism for a measured level with so many regions, where consistency is "chain".
+    pub fn chain_mechanism(
+        &self,
+        level: &LevelPlan,
+        regions: usize,
+    ) -> Result<ChainMechanism, ScaleError> {
+        ChainMechanism::new(regions, self.max_size, self.rows_per_unit, level.epsilon)
+    }
+
+    /// Whether the plan can be carried out on so many regions, those of all levels together.
+    ///
+    /// Errors: [`PlanError::Cells`].
+    pub fn check_cells(&self, regions: usize) -> Result<(), PlanError> {
+        let (max_size, consistency) = (self.max_size, self.consistency);
+        let cells = regions.saturating_mul(max_size as usize + 1);
+        if consistency.is_dense() && cells > MAX_CELLS {
+            return Err(PlanError::Cells { max_size, regions, consistency });
+        }
+        Ok(())
+    }
+
     /// What will be measured and how, for the ledger's readers.
     pub fn describe(&self) -> serde_json::Value {
         let level = |level: &LevelPlan| {
+            let sensitivity = match self.consistency {
+                Consistency::Chain => {
+                    json!(format!("{} x regions of the level", self.rows_per_unit))
+                }
+                _ => json!(u64::from(level.method.sensitivity()) * u64::from(self.rows_per_unit)),
+            };
             json!({
                 "estimator": level.method.word(),
-                "sensitivity": level.method.sensitivity().saturating_mul(self.rows_per_unit),
+                "sensitivity": sensitivity,
                 "epsilon": level.epsilon,
             })
         };
-        json!({
+        let mut description = json!({
             "levels": self.levels.iter().map(|l| l.as_ref().map(level)).collect::<Vec<_>>(),
             "consistency": self.consistency.word(),
             "max_size": self.max_size,
             "rows_per_unit": self.rows_per_unit,
-        })
+        });
+        if self.consistency == Consistency::Chain {
+            description["note"] = json!(ChainMechanism::NOTE);
+        }
+        description
     }
 }
 
@@ -276,6 +374,10 @@ mod tests {
                 plan(3, 1.0, &["Hc"], "cumulative", 10, None),
                 PlanError::Consistency { word: "cumulative".into() },
             ),
+            (
+                plan(2, 1.0, &["Hc", "H"], "chain", 10, None),
+                PlanError::Meaningless { estimator: Method::H, consistency: Consistency::Chain },
+            ),
             (plan(3, 1.0, &["Hc"], "none", 0, None), PlanError::MaxSize { value: 0 }),
             (plan(3, 1.0, &["Hc"], "none", -4, None), PlanError::MaxSize { value: -4 }),
             (
@@ -297,9 +399,49 @@ mod tests {
             let error = plan(1, epsilon, &["Hc"], "none", 10, None).unwrap_err();
             assert!(matches!(error, PlanError::Epsilon { .. }));
         }
-        for epsilon in [1e-9, 1e8] {
-            let error = plan(3, epsilon, &["Hc"], "none", 10, None).unwrap_err();
+        for (epsilon, consistency) in [(1e-9, "none"), (1e8, "none"), (1e-9, "chain")] {
+            let error = plan(3, epsilon, &["Hc"], consistency, 10, None).unwrap_err();
             assert!(matches!(error, PlanError::Scale { .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn a_chain_takes_cumulative_counts() {
+        for estimator in ["Hc", "Hc_l2", "auto"] {
+            assert!(plan(3, 1.0, &[estimator], "chain", 10, None).is_ok());
+        }
+        let error = plan(3, 1.0, &["Hg"], "chain", 10, None).unwrap_err();
+        assert_eq!(error.hint(), "Estimators with a meaning: Hc, Hc_l2, auto.");
+    }
+
+    #[test]
+    fn a_chains_record_says_that_its_sensitivity_depends_on_the_regions() {
+        let estimators = ["Hc".to_string()];
+        let describe = |consistency| {
+            let plan = ReleasePlan::new(2, 1.0, &estimators, consistency, 10, None, 3).unwrap();
+            plan.describe()
+        };
+        let chain = describe("chain");
+        assert_eq!(chain["levels"][1]["sensitivity"], "3 x regions of the level");
+        assert!(chain["note"].as_str().unwrap().contains("not private"));
+        let matching = describe("matching");
+        assert_eq!(matching["levels"][1]["sensitivity"], 3);
+        assert!(matching.get("note").is_none());
+    }
+
+    /// The suggested max_size is the largest that is taken.
+    #[test]
+    fn dense_methods_refuse_too_many_cells() {
+        let with_max_size = |max_size| plan(2, 1.0, &["Hc"], "pgsr", max_size, None).unwrap();
+        let most = MAX_CELLS / 3200;
+        assert_eq!(with_max_size(most as i64 - 1).check_cells(3200), Ok(()));
+        let error = with_max_size(most as i64).check_cells(3200).unwrap_err();
+        assert!(matches!(error, PlanError::Cells { regions: 3200, .. }));
+        assert!(error.hint().contains(&format!(" {} or less", most - 1)));
+        assert!(with_max_size(1).check_cells(usize::MAX).is_err());
+        let hint = with_max_size(1).check_cells(MAX_CELLS).unwrap_err().hint();
+        assert_eq!(hint, "Choose consistency \"matching\".");
+        let matching = plan(2, 1.0, &["Hc"], "matching", 5_000_000, None).unwrap();
+        assert_eq!(matching.check_cells(1_000_000), Ok(()));
     }
 }

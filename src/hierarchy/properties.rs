@@ -1,7 +1,7 @@
 //! What holds for every hierarchy, estimator and consistency method.
 
 use super::*;
-use crate::coco::{Coco, Run, emd};
+use crate::coco::{Coco, Method, Run, emd};
 use crate::noise::words_from_system;
 use proptest::prelude::*;
 
@@ -31,6 +31,18 @@ fn hierarchies(
             },
         )
     })
+}
+
+/// Every estimator with every consistency method that takes it, of those asked for.
+fn combinations(
+    methods: fn(Consistency) -> bool,
+) -> impl Strategy<Value = (&'static str, &'static str)> {
+    let all = ESTIMATORS.iter().flat_map(|estimator| {
+        let method = Method::parse(estimator).unwrap();
+        let takes = move |(_, c): &(_, Consistency)| methods(*c) && c.takes(method);
+        Consistency::WORDS.into_iter().filter(takes).map(|(word, _)| (*estimator, word))
+    });
+    prop::sample::select(all.collect::<Vec<_>>())
 }
 
 fn run(
@@ -77,15 +89,19 @@ proptest! {
         }
     }
 
-    /// pgsr knows one public total, the root's.
+    /// Dense methods know one public total, the root's.
     #[test]
-    fn the_nearest_counts_add_up_to_the_roots_total(
+    fn dense_methods_add_up_to_the_roots_total(
         (depth, leaves) in hierarchies(0..5),
         epsilon in prop::sample::select(vec![0.05, 0.5, 5.0]),
-        estimator in prop::sample::select(ESTIMATORS.to_vec()),
+        (estimator, method) in combinations(Consistency::is_dense),
     ) {
-        let (tree, truth, released) = run(depth, leaves, epsilon, &[estimator], "pgsr");
+        let (tree, truth, released) = run(depth, leaves, epsilon, &[estimator], method);
+        prop_assert_eq!(released.len(), truth.len());
         prop_assert_eq!(released[0].groups(), truth[0].groups());
+        for histogram in &released {
+            prop_assert!(histogram.runs().iter().all(|run| run.size <= MAX_SIZE as u64));
+        }
         for (region, histogram) in released.iter().enumerate().take(tree.leaves().start) {
             let children = tree.regions()[region].children.clone();
             let sum: Coco =
@@ -94,13 +110,12 @@ proptest! {
         }
     }
 
-    /// With noise that is always 0 (probability of anything else below 1e-9000) every method gives
+    /// With noise that is always 0 (probability of anything else below 1e-7000) every method gives
     /// the truth, sizes capped.
     #[test]
     fn a_huge_epsilon_gives_the_truth(
         (depth, leaves) in hierarchies(0..5),
-        estimator in prop::sample::select(ESTIMATORS.to_vec()),
-        method in prop::sample::select(Consistency::WORDS.map(|(word, _)| word).to_vec()),
+        (estimator, method) in combinations(|_| true),
     ) {
         let (_, truth, released) = run(depth, leaves, 1e6, &[estimator], method);
         for (exact, histogram) in truth.iter().zip(released) {

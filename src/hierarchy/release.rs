@@ -1,10 +1,11 @@
 //! Carrying out a plan on the histograms of a tree.
 
-use super::consistency::Measured;
-use super::plan::ReleasePlan;
+use super::measurement::{Measured, measure};
+use super::plan::{PlanError, ReleasePlan};
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco, Estimate};
 use crate::noise::{RandomWords, ScaleError};
+use std::fmt;
 
 /// Who watches a long release.
 pub trait Observer {
@@ -14,33 +15,135 @@ pub trait Observer {
     fn level_measured(&mut self, level: usize, regions: usize);
 }
 
+/// Why a plan cannot be carried out on a tree. Nothing of it depends on private rows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReleaseError {
+    /// The tree is too large for the plan.
+    Plan(PlanError),
+    /// A noise scale that depends on the number of regions cannot be sampled.
+    Scale(ScaleError),
+    /// Not one histogram per leaf.
+    Leaves { got: usize, leaves: usize },
+}
+
+impl fmt::Display for ReleaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReleaseError::Plan(error) => error.fmt(f),
+            ReleaseError::Scale(error) => write!(f, "epsilon {error}"),
+            ReleaseError::Leaves { got, leaves } => {
+                write!(f, "got {got} histograms for a tree with {leaves} leaves")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReleaseError {}
+
+impl From<PlanError> for ReleaseError {
+    fn from(error: PlanError) -> ReleaseError {
+        ReleaseError::Plan(error)
+    }
+}
+
+impl From<ScaleError> for ReleaseError {
+    fn from(error: ScaleError) -> ReleaseError {
+        ReleaseError::Scale(error)
+    }
+}
+
 /// One differentially private histogram per region of the tree, in its order.
 ///
 /// `leaves`: the exact histograms of the tree's leaves, whose numbers of groups are public.
 /// The plan has as many levels as the tree.
+///
+/// Errors: see [`ReleaseError`].
 pub fn release<R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
     tree: &Tree,
     leaves: Vec<Coco>,
     words: &mut R,
     observer: &mut dyn Observer,
-) -> Result<Vec<DpCoco>, ScaleError> {
+) -> Result<Vec<DpCoco>, ReleaseError> {
+    if leaves.len() != tree.leaves().len() {
+        return Err(ReleaseError::Leaves { got: leaves.len(), leaves: tree.leaves().len() });
+    }
+    plan.check_cells(tree.regions().len())?;
     let truth = tree.sums(leaves);
-    let consistency = plan.consistency();
-    let mut measured = vec![Measured::Estimate(Estimate::default()); truth.len()];
+    let mut measured = Vec::with_capacity(truth.len());
     for (level, level_plan) in plan.levels().iter().enumerate() {
-        let Some(level_plan) = level_plan else { continue };
         let regions = tree.level(level);
-        for region in regions.clone() {
-            let mechanism = plan.mechanism(level_plan, truth[region].groups())?;
-            measured[region] = consistency
-                .measure(&mechanism, &truth[region], words, &mut || observer.checkpoint());
-            observer.checkpoint();
-        }
+        let Some(level_plan) = level_plan else {
+            measured.resize(regions.end, Measured::Estimate(Estimate::default()));
+            continue;
+        };
+        let truth = &truth[regions.clone()];
+        measured.extend(measure(plan, level_plan, truth, words, &mut || observer.checkpoint())?);
         observer.level_measured(level, regions.len());
     }
     let total = truth[0].groups(); // public
     drop(truth); // from here on everything is post-processing of what was released
-    let histograms = consistency.apply(tree, total, measured, &mut || observer.checkpoint());
+    let histograms = plan.consistency().apply(tree, total, measured, &mut || observer.checkpoint());
     Ok(histograms.into_iter().map(DpCoco::new).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coco::Run;
+    use crate::noise::words_from_system;
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn checkpoint(&mut self) {}
+        fn level_measured(&mut self, _: usize, _: usize) {}
+    }
+
+    fn outcome(
+        consistency: &str,
+        max_size: i64,
+        epsilon: f64,
+        regions: usize,
+        histograms: usize,
+    ) -> Result<Vec<DpCoco>, ReleaseError> {
+        let depth = usize::from(regions != 1);
+        let paths = (0..regions).map(|i| (vec![format!("{i:04}"); depth], ()));
+        let (tree, _) = Tree::from_leaves(depth, paths.collect()).unwrap();
+        let estimators = ["Hc".to_string()];
+        let plan =
+            ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, max_size, None, 1)
+                .unwrap();
+        let leaf: Coco = [Run { size: 1, groups: 1 }].into_iter().collect();
+        let mut words = words_from_system().unwrap();
+        release(&plan, &tree, vec![leaf; histograms], &mut words, &mut Silent)
+    }
+
+    #[test]
+    fn a_tree_that_does_not_fit_the_plan_is_an_error() {
+        assert_eq!(
+            outcome("none", 3, 1.0, 1, 0).unwrap_err(),
+            ReleaseError::Leaves { got: 0, leaves: 1 }
+        );
+        assert_eq!(
+            outcome("matching", 3, 1.0, 2, 3).unwrap_err(),
+            ReleaseError::Leaves { got: 3, leaves: 2 }
+        );
+        for consistency in ["pgsr", "topdown", "chain"] {
+            let error = outcome(consistency, 5_000_000, 1.0, 100, 100).unwrap_err();
+            assert!(matches!(error, ReleaseError::Plan(PlanError::Cells { .. })), "{error}");
+        }
+        // 1e-8 per level: the root's scale is 1e8, that of the eleven regions' chain 1.1e9
+        assert!(outcome("chain", 3, 2e-8, 9, 9).is_ok());
+        let error = outcome("chain", 3, 2e-8, 11, 11).unwrap_err();
+        assert!(matches!(error, ReleaseError::Scale(ScaleError::OutOfRange { .. })), "{error}");
+        assert!(outcome("matching", 3, 2e-8, 11, 11).is_ok());
+    }
+
+    #[test]
+    fn a_hierarchy_without_leaves_is_released() {
+        for (consistency, _) in crate::hierarchy::Consistency::WORDS {
+            assert_eq!(outcome(consistency, 3, 1.0, 0, 0).unwrap(), [DpCoco::default()]);
+        }
+    }
 }

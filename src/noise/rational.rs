@@ -48,11 +48,11 @@ impl Scale {
     /// t = sensitivity / epsilon, with epsilon taken as the exact rational that the `f64` is.
     ///
     /// Errors: epsilon not positive and finite; t outside [`MIN_SCALE`], [`MAX_SCALE`].
-    pub fn new(sensitivity: u32, epsilon: f64) -> Result<Scale, ScaleError> {
+    pub fn new(sensitivity: u64, epsilon: f64) -> Result<Scale, ScaleError> {
         if !(epsilon.is_finite() && epsilon > 0.0) {
             return Err(ScaleError::NotPositiveFinite);
         }
-        let scale = f64::from(sensitivity) / epsilon;
+        let scale = sensitivity as f64 / epsilon;
         if !(MIN_SCALE * (1.0 - RANGE_SLACK)..=MAX_SCALE * (1.0 + RANGE_SLACK)).contains(&scale) {
             return Err(ScaleError::OutOfRange { scale });
         }
@@ -78,7 +78,7 @@ impl Scale {
 
 /// A positive, finite `f64` as the fraction of integers that equals it.
 ///
-/// The caller bounds the value to about 1e-10 .. 1e10, so both parts fit easily.
+/// The caller bounds the value to about 1e-10 .. 1e26, so both parts fit easily.
 pub(super) fn exact_fraction(value: f64) -> (u128, u128) {
     const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let bits = value.to_bits();
@@ -121,7 +121,14 @@ mod tests {
 
     #[test]
     fn parts_stay_small_enough_for_products_in_u128() {
-        for (sensitivity, epsilon) in [(1, 1.1e-9), (2, 2.1e-9), (1, 1e6), (2, 1.999999e6)] {
+        for (sensitivity, epsilon) in [
+            (1, 1.1e-9),
+            (2, 2.1e-9),
+            (1, 1e6),
+            (2, 1.999999e6),
+            (u64::MAX, 1.9e10),
+            (u64::MAX, 1.8e25),
+        ] {
             let (num, den) = Scale::new(sensitivity, epsilon).unwrap().rate();
             assert!(num < 1 << 90 && den < 1 << 90);
         }

@@ -2,8 +2,8 @@
 
 use super::errors::{Result, error, internal};
 use super::session::{
-    Row, acts_for, as_catalog_owner, as_of_now, as_reader, current_role, extension_schema,
-    private_lock, read_rows,
+    PrivateLock, Row, acts_for, as_catalog_owner, as_of_now, as_reader, current_role,
+    extension_schema, private_lock, read_rows,
 };
 use super::source::Source;
 use crate::coco::DpCoco;
@@ -57,14 +57,18 @@ impl Dataset {
         if acts_for(dataset.owner) {
             return Ok(dataset);
         }
-        let grantees: Vec<Oid> = execute(
-            "SELECT array_agg(grantee ORDER BY grantee <> $2, grantee) FROM dp.access \
-              WHERE dataset = $1 AND NOT revoked AND dp.role(grantee, grantee_name) = grantee",
-            &[dataset.id.into(), current_role().into()],
-            |row| row.get::<Vec<Oid>>(1),
-        )?
-        .flatten()
-        .unwrap_or_default();
+        let sql = format!(
+            "SELECT grantee FROM dp.access \
+              WHERE dataset = {} AND NOT revoked AND dp.role(grantee, grantee_name) = grantee \
+              ORDER BY grantee <> {}, grantee",
+            dataset.id,
+            current_role().to_u32()
+        );
+        let mut grantees = Vec::new();
+        read_catalog(&sql, |row| {
+            grantees.extend(row.get::<Oid>(1));
+            Ok(())
+        })?;
         dataset.grantee = grantees.into_iter().find(|role| acts_for(*role));
         match dataset.grantee {
             Some(_) => Ok(dataset),
@@ -83,30 +87,32 @@ impl Dataset {
     }
 
     fn find(name: &str) -> Result<Dataset> {
-        let found = execute(
-            "SELECT id, dp.role(owner, owner_name), entities, groups, group_key, hierarchy, size_column, \
-                    privacy_unit, max_rows_per_unit, fingerprint \
-               FROM dp.dataset WHERE name = $1 AND dropped_at IS NULL",
-            &[name.into()],
-            |row| {
-                Ok(Dataset {
-                    id: row.get(1)?.unwrap_or_default(),
-                    name: name.to_string(),
-                    owner: row.get(2)?.unwrap_or(Oid::INVALID),
-                    grantee: None,
-                    source: Source {
-                        entities: row.get(3)?.unwrap_or(Oid::INVALID),
-                        groups: row.get(4)?,
-                        group_key: row.get(5)?.unwrap_or_default(),
-                        hierarchy: row.get(6)?.unwrap_or_default(),
-                        size_column: row.get(7)?,
-                        privacy_unit: row.get(8)?,
-                        max_rows_per_unit: row.get(9)?.unwrap_or(1),
-                    },
-                    fingerprint: row.get(10)?.unwrap_or_default(),
-                })
-            },
-        )?;
+        let sql = format!(
+            "SELECT id, dp.role(owner, owner_name), entities, groups, group_key, hierarchy, \
+                    size_column, privacy_unit, max_rows_per_unit, fingerprint \
+               FROM dp.dataset WHERE name = {} AND dropped_at IS NULL",
+            quote_literal(name)
+        );
+        let mut found = None;
+        read_catalog(&sql, |row| {
+            found = Some(Dataset {
+                id: row.get(1).unwrap_or_default(),
+                name: name.to_string(),
+                owner: row.get(2).unwrap_or(Oid::INVALID),
+                grantee: None,
+                source: Source {
+                    entities: row.get(3).unwrap_or(Oid::INVALID),
+                    groups: row.get(4),
+                    group_key: row.get(5).unwrap_or_default(),
+                    hierarchy: row.get(6).unwrap_or_default(),
+                    size_column: row.get(7),
+                    privacy_unit: row.get(8),
+                    max_rows_per_unit: row.get(9).unwrap_or(1),
+                },
+                fingerprint: row.get(10).unwrap_or_default(),
+            });
+            Ok(())
+        })?;
         found.ok_or_else(|| {
             error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
@@ -151,17 +157,20 @@ pub(super) struct StoredRelease {
     pub(super) same_parameters: bool,
 }
 
-/// Finds a stored release; others that ask for the same name wait until this transaction ends.
+/// Finds a stored release; others that ask for the same name wait until this transaction ends. (Not
+/// on a standby, which stores none.)
 pub(super) fn find_release(
     dataset: &Dataset,
     name: &str,
     parameters: &serde_json::Value,
 ) -> Result<Option<StoredRelease>> {
-    // names that share a hash wait for each other, too: no harm
-    let mut hasher = DefaultHasher::new();
-    (dataset.id, name).hash(&mut hasher);
-    let tag = private_lock(0xda, hasher.finish());
-    unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, false, false) };
+    if !unsafe { pg_sys::RecoveryInProgress() } {
+        // names that share a hash wait for each other, too: no harm
+        let mut hasher = DefaultHasher::new();
+        (dataset.id, name).hash(&mut hasher);
+        let tag = private_lock(PrivateLock::ReleaseName, hasher.finish());
+        unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, false, false) };
+    }
     let sql = format!(
         "SELECT id, parameters = {}::jsonb FROM dp.release WHERE dataset = {} AND name = {}",
         quote_literal(parameters.to_string()),

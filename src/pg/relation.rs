@@ -32,7 +32,10 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
                 PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
                 format!("the {argument} table of the dataset does not exist any more"),
             )
-            .set_hint("Drop the dataset with dp_drop_dataset and create it again."));
+            .set_hint(
+                "If a table of that name was restored or created anew, the dataset's owner \
+                 confirms it with dp_confirm_dataset; else dp_drop_dataset drops the dataset.",
+            ));
         }
         let class = &*(*relation).rd_rel;
         let schema = CStr::from_ptr(pg_sys::get_namespace_name(class.relnamespace));

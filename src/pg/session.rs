@@ -104,10 +104,21 @@ impl Drop for Usage {
 /// A release reads all rows anyway. A caller who forbids sequential scans in a SERIALIZABLE
 /// transaction would else see in pg_locks which pages of an index it read.
 pub(super) fn read_whole_tables() {
-    for scan in [c"enable_indexscan", c"enable_indexonlyscan", c"enable_bitmapscan"] {
-        unsafe { set_for_now(scan, c"off") };
+    let of_an_index = [c"enable_indexscan", c"enable_indexonlyscan", c"enable_bitmapscan"];
+    // with all of these off the cheapest plan could still be one by an index
+    let of_whole_tables = [
+        c"enable_seqscan",
+        c"enable_sort",
+        c"enable_hashagg",
+        c"enable_hashjoin",
+        c"enable_mergejoin",
+        c"enable_nestloop",
+        c"enable_material",
+    ];
+    unsafe {
+        of_an_index.into_iter().for_each(|name| set_for_now(name, c"off"));
+        of_whole_tables.into_iter().for_each(|name| set_for_now(name, c"on"));
     }
-    unsafe { set_for_now(c"enable_seqscan", c"on") };
 }
 
 /// Changes a setting until the current nesting level of settings ends.
@@ -126,14 +137,25 @@ unsafe fn set_for_now(name: &CStr, value: &CStr) {
     }
 }
 
+/// What the extension takes locks on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum PrivateLock {
+    /// The right to have a worker charge a dataset.
+    Charge = 0xd8,
+    /// The right to look for a free worker slot.
+    WorkerSlot = 0xd9,
+    /// The name of a release of a dataset.
+    ReleaseName = 0xda,
+}
+
 /// A lock of this database that no SQL function can take, so that nobody can block releases with
 /// it: pg_advisory_lock and its relatives use the kinds 1 and 2.
-pub(super) fn private_lock(kind: u16, key: u64) -> pg_sys::LOCKTAG {
+pub(super) fn private_lock(kind: PrivateLock, key: u64) -> pg_sys::LOCKTAG {
     pg_sys::LOCKTAG {
         locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
         locktag_field2: (key >> 32) as u32,
         locktag_field3: key as u32,
-        locktag_field4: kind,
+        locktag_field4: kind as u16,
         locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
         locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
     }

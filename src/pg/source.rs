@@ -182,7 +182,7 @@ impl Source {
         for (relation, columns) in parts {
             let names: Vec<String> = columns.iter().map(pgrx::spi::quote_literal).collect();
             let sql = format!(
-                "SELECT format('%s: %s; ', {0}, string_agg(format('%I %s %s %s %s', attname, \
+                "SELECT format('%s %s: %s; ', {0}, {0}::regclass, string_agg(format('%I %s %s %s %s', attname, \
                             attnum, atttypid, atttypmod, attcollation), ', ' ORDER BY attnum)) \
                    FROM pg_attribute WHERE attrelid = {0} AND attnum > 0 AND NOT attisdropped \
                     AND attname::text = ANY (ARRAY[{1}]::text[])",

@@ -7,8 +7,10 @@
 //! segment: a worker's own extra data are too short.
 
 use super::errors::{Result, error, internal};
-use super::session::private_lock;
-use pgrx::bgworkers::{BackgroundWorker, BackgroundWorkerBuilder, DynamicBackgroundWorker};
+use super::session::{PrivateLock, private_lock};
+use pgrx::bgworkers::{
+    BackgroundWorker, BackgroundWorkerBuilder, BackgroundWorkerStatus, DynamicBackgroundWorker,
+};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
@@ -22,6 +24,13 @@ const ANSWER_ROOM: usize = 1024;
 /// How long to wait for a worker slot that other sessions' workers or parallel queries hold.
 const SLOT_PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long to look for a slot after waiting longer than that for one's turn to look.
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
+/// How long a worker may take to get into the database. It has no lock_timeout yet then, and the
+/// caller itself may hold a lock on a system catalog.
+const START_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How long the worker waits for a lock that another transaction holds. The caller waits for the
 /// worker, which no deadlock detector sees, so this has to end by itself.
 const LOCK_TIMEOUT: &CStr = c"5s";
@@ -31,14 +40,17 @@ const LOCK_TIMEOUT: &CStr = c"5s";
 struct Head {
     database: Oid,
     message_length: u32,
+    /// 1 as soon as the worker's lock_timeout is set.
+    started: AtomicU32,
     /// 0 until the worker has committed and written the answer.
     answer_length: AtomicU32,
 }
 
 /// Sends a message to a new worker and returns its answer.
 ///
-/// Sessions that ask for one dataset take turns, so that they need one worker slot, not many. Errors: the server is
-/// a standby; no worker slot; the worker failed.
+/// Sessions that ask for one dataset take turns, so that they need one worker slot, not many, and
+/// where another transaction holds the dataset, only releases from it wait. All who look for a
+/// free slot queue for it. Errors: the server is a standby; no worker slot; the worker failed.
 pub(super) fn ask(dataset: i64, message: &[u8]) -> Result<Vec<u8>> {
     if unsafe { pg_sys::RecoveryInProgress() } {
         return Err(error(
@@ -47,10 +59,10 @@ pub(super) fn ask(dataset: i64, message: &[u8]) -> Result<Vec<u8>> {
         )
         .set_hint("Release on the primary; stored releases can be read here."));
     }
-    let _turn = Turn::take(dataset);
+    let _turn = Turn::take(PrivateLock::Charge, dataset as u64);
     let segment = Segment::create(message)?;
     let worker = start(segment.handle())?;
-    worker.wait_for_shutdown().map_err(|_| internal("the postmaster died"))?;
+    wait(worker, &segment)?;
     segment.answer().ok_or_else(|| {
         error(
             PgSqlErrorCode::ERRCODE_IO_ERROR,
@@ -65,6 +77,8 @@ pub(super) fn ask(dataset: i64, message: &[u8]) -> Result<Vec<u8>> {
 
 fn start(segment: pg_sys::dsm_handle) -> Result<DynamicBackgroundWorker> {
     let begin = Instant::now();
+    let _turn = Turn::take(PrivateLock::WorkerSlot, 0);
+    let deadline = (begin + SLOT_PATIENCE).max(Instant::now() + LAST_LOOK);
     loop {
         let started = BackgroundWorkerBuilder::new("pg_dp ledger")
             .set_library("pg_dp")
@@ -76,7 +90,7 @@ fn start(segment: pg_sys::dsm_handle) -> Result<DynamicBackgroundWorker> {
             .load_dynamic();
         match started {
             Ok(worker) => return Ok(worker),
-            Err(_) if begin.elapsed() < SLOT_PATIENCE => {
+            Err(_) if Instant::now() < deadline => {
                 pgrx::check_for_interrupts!();
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -91,15 +105,43 @@ fn start(segment: pg_sys::dsm_handle) -> Result<DynamicBackgroundWorker> {
     }
 }
 
-/// The right to have a worker, one session of a dataset at a time: where another transaction holds
-/// the dataset, only releases from it wait.
+/// Waits until the worker has ended, and ends it if it does not get into the database.
+fn wait(worker: DynamicBackgroundWorker, segment: &Segment) -> Result<()> {
+    let died = |_| internal("the postmaster died");
+    let begin = Instant::now();
+    while !segment.started() {
+        let left = START_PATIENCE.saturating_sub(begin.elapsed());
+        if left.is_zero() {
+            return worker.terminate().wait_for_shutdown().map_err(died);
+        }
+        match worker.pid() {
+            Ok(_) | Err(BackgroundWorkerStatus::NotYetStarted) => sleep(left),
+            Err(_) => break, // it has ended
+        }
+    }
+    worker.wait_for_shutdown().map_err(died)
+}
+
+/// Waits for a change of the worker's state, which sets this process's latch, or so long.
+fn sleep(longest: Duration) {
+    pgrx::check_for_interrupts!();
+    unsafe {
+        let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+        let milliseconds = longest.as_millis() as std::ffi::c_long;
+        let reason = pg_sys::WaitEventIPC::WAIT_EVENT_BGWORKER_SHUTDOWN;
+        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, milliseconds, reason);
+        pg_sys::ResetLatch(pg_sys::MyLatch);
+    }
+}
+
+/// A right that one session has at a time; the others queue for it.
 ///
 /// A session-level lock, since it must not be held until the caller's transaction ends.
 struct Turn(pg_sys::LOCKTAG);
 
 impl Turn {
-    fn take(dataset: i64) -> Turn {
-        let tag = private_lock(0xd9, dataset as u64);
+    fn take(kind: PrivateLock, key: u64) -> Turn {
+        let tag = private_lock(kind, key);
         unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, true, false) };
         Turn(tag)
     }
@@ -122,7 +164,8 @@ impl Segment {
             let segment = pg_sys::dsm_create(size, 0);
             let head = pg_sys::dsm_segment_address(segment).cast::<Head>();
             let database = pg_sys::MyDatabaseId;
-            head.write(Head { database, message_length, answer_length: AtomicU32::new(0) });
+            let (started, answer_length) = (AtomicU32::new(0), AtomicU32::new(0));
+            head.write(Head { database, message_length, started, answer_length });
             let body = head.add(1).cast::<u8>();
             std::ptr::copy_nonoverlapping(message.as_ptr(), body, message.len());
             Ok(Segment(segment))
@@ -131,6 +174,11 @@ impl Segment {
 
     fn handle(&self) -> pg_sys::dsm_handle {
         unsafe { pg_sys::dsm_segment_handle(self.0) }
+    }
+
+    fn started(&self) -> bool {
+        let head = unsafe { &*pg_sys::dsm_segment_address(self.0).cast::<Head>() };
+        head.started.load(Ordering::Acquire) != 0
     }
 
     fn answer(self) -> Option<Vec<u8>> {
@@ -178,8 +226,11 @@ pub extern "C-unwind" fn pg_dp_worker_main(argument: pg_sys::Datum) {
 
         BackgroundWorker::connect_worker_to_spi_by_oid(Some((*head).database), None);
         settle();
-        let answer = BackgroundWorker::transaction(move || super::ledger::record(&message));
-        let answer = answer.unwrap_or_report();
+        (*head).started.store(1, Ordering::Release);
+        // an error is raised inside, or the transaction would commit what was done before it
+        let answer = BackgroundWorker::transaction(move || {
+            super::ledger::record(&message).unwrap_or_report()
+        });
         if answer.len() <= ANSWER_ROOM {
             let room = body.add((*head).message_length as usize);
             std::ptr::copy_nonoverlapping(answer.as_ptr(), room, answer.len());

@@ -1,0 +1,107 @@
+//! What is measured of the regions of a level, with its noise.
+
+use super::consistency::Consistency;
+use super::pgsr::NoisyCounts;
+use super::plan::{LevelPlan, ReleasePlan};
+use super::tree::Tree;
+use crate::coco::{Coco, Estimate};
+use crate::noise::{RandomWords, ScaleError};
+
+/// What was released of a region, before consistency.
+#[derive(Debug, Clone)]
+pub(super) enum Measured {
+    Estimate(Estimate),
+    /// One noisy value for each size from 0 on, all of one variance.
+    Cells {
+        values: Vec<i64>,
+        variance: f64,
+    },
+}
+
+/// What the plan's consistency method wants to know of a level's regions, in their order.
+///
+/// `checkpoint` is called at least once per region; it may unwind.
+///
+/// Errors: a noise scale that cannot be sampled.
+pub(super) fn measure<R: RandomWords + ?Sized>(
+    plan: &ReleasePlan,
+    level: &LevelPlan,
+    truth: &[Coco],
+    words: &mut R,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<Vec<Measured>, ScaleError> {
+    if truth.is_empty() {
+        return Ok(vec![]);
+    }
+    if plan.consistency() == Consistency::Chain {
+        let mechanism = plan.chain_mechanism(level, truth.len())?;
+        let variance = mechanism.variance();
+        let regions = mechanism.release(truth, words, checkpoint);
+        return Ok(regions
+            .into_iter()
+            .map(|values| Measured::Cells { values, variance })
+            .collect());
+    }
+    let measure_region = |region: &Coco| {
+        checkpoint();
+        let mechanism = plan.mechanism(level, region.groups())?;
+        Ok(if plan.consistency().is_dense() {
+            Measured::Cells {
+                values: mechanism.release_counts(region, words, checkpoint),
+                variance: mechanism.count_variance(),
+            }
+        } else {
+            Measured::Estimate(mechanism.release(region, words, checkpoint))
+        })
+    };
+    truth.iter().map(measure_region).collect()
+}
+
+/// The regions' estimates, where these were measured.
+pub(super) fn estimates(measured: Vec<Measured>) -> Vec<Estimate> {
+    let estimate = |region| match region {
+        Measured::Estimate(estimate) => estimate,
+        Measured::Cells { .. } => Estimate::default(),
+    };
+    measured.into_iter().map(estimate).collect()
+}
+
+/// The cells of all regions as one table, weighted by inverse variances.
+pub(super) struct Cells {
+    sizes: usize,
+    values: Vec<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Cells {
+    pub(super) fn new(tree: &Tree, measured: Vec<Measured>, checkpoint: &mut dyn FnMut()) -> Cells {
+        let cells = |region| match region {
+            Measured::Cells { values, variance } => (values, variance),
+            Measured::Estimate(_) => (vec![], f64::INFINITY),
+        };
+        let regions: Vec<(Vec<i64>, f64)> = measured.into_iter().map(cells).collect();
+        let sizes = regions.iter().map(|(values, _)| values.len()).max().unwrap_or(0);
+        let largest = NoisyCounts::largest(tree);
+        let (mut values, mut weights) = (Vec::new(), Vec::new());
+        for (own, variance) in regions {
+            checkpoint();
+            values.extend(own.iter().map(|&value| (value as f64).clamp(-largest, largest)));
+            values.resize(values.len() + sizes - own.len(), 0.0);
+            // without any noise the variance is 0 and all weights are the same
+            let weight =
+                (1.0 / variance).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end());
+            weights.resize(values.len(), weight);
+        }
+        // equal weights are none: costs are then integers, and an optimum is exact
+        let alike = weights.windows(2).all(|pair| pair[0] == pair[1]);
+        Cells { sizes, values, weights: (!alike).then_some(weights) }
+    }
+
+    pub(super) fn noisy<'a>(&'a self, tree: &'a Tree) -> NoisyCounts<'a> {
+        NoisyCounts::new(tree, self.sizes, &self.values, self.weights.as_deref())
+    }
+
+    pub(super) fn sizes(&self) -> usize {
+        self.sizes
+    }
+}
