@@ -36,7 +36,7 @@ bench: start ## measure time and memory; TARGET=release names one benchmark of t
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
 accuracy: ## write docs/accuracy.md, the errors of all methods; RUNS=30 of each
-	@cargo run --release --no-default-features --example accuracy -- $(RUNS) docs/accuracy.md
+	@cargo run --profile pure --no-default-features --example accuracy -- $(RUNS) docs/accuracy.md
 
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it
 	@pgrx-config/cluster env

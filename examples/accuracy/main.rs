@@ -26,7 +26,7 @@ const USAGE: &str = "\
 Releases the made-up census and the flights by every method, so many times each, and writes a report
 on their errors. What the report says depends on the number of runs alone.
 
-cargo run --release --no-default-features --example accuracy -- RUNS FILE";
+cargo run --profile pure --no-default-features --example accuracy -- RUNS FILE";
 
 const EPSILONS: [f64; 3] = [0.1, 0.5, 1.0];
 const SEED: u64 = 2020;

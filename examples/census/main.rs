@@ -20,7 +20,7 @@ With --noisy, one line per region of any level and size from 0 on, whose number 
 as M_H adds it (discrete Laplace of scale 2 levels / EPSILON):
     path (text[]), size, groups, variance
 
-cargo run --release --no-default-features --example census -- [OPTION VALUE]...
+cargo run --profile pure --no-default-features --example census -- [OPTION VALUE]...
     --seed SEED           another census; the same seed prints the same
     --levels 2|3          nation and states, or (default) counties as well; with 2 there is no county
     --states COUNT        only the first of the 52

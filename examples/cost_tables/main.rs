@@ -20,7 +20,7 @@ Times the optimum of M_H^dp on noisy counts of the made-up census, by the paper'
 pgsr, in turns, and compares their objective values. The tables' time and memory grow with the
 noise's variance, so the scale is to be chosen for each epsilon.
 
-cargo run --release --no-default-features --example cost_tables -- EPSILON MAX_SIZE STATES ROUNDS";
+cargo run --profile pure --no-default-features --example cost_tables -- EPSILON MAX_SIZE STATES ROUNDS";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
