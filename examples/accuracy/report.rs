@@ -61,7 +61,7 @@ The comparison of Fioretto, Van Hentenryck and Zhu (2020), table 7, on data that
 again: `make accuracy RUNS={runs}` wrote this page (noise from the seed {seed}).
 
 The error of a level is the L1 distance of the released numbers of groups from the true ones, summed
-over the level's regions and all sizes: the mean of {runs} releases \u{b1} the standard deviation of one.
+over the level's regions and all sizes: the mean of {runs} releases ± the standard deviation of one.
 A *violation* is a region and a size where the children do not sum to their parent. ε is that of
 the whole release, each level has a third.
 "
@@ -96,7 +96,7 @@ fn section(data: &Data, samples: &[&Sample]) -> String {
         let method = &METHODS[sample.method];
         let errors: Vec<String> = (0..levels.len())
             .map(|level| sample.l1(level))
-            .map(|l1| format!("{} \u{b1} {}", thousands(l1.mean), thousands(l1.deviation)))
+            .map(|l1| format!("{} ± {}", thousands(l1.mean), thousands(l1.deviation)))
             .collect();
         let _ = writeln!(
             text,
