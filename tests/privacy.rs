@@ -374,6 +374,10 @@ fn other_plans_keep_epsilon() {
         (unit_of_two(new(1.0, &["Hc"], "none")), two_leaves()),
         (unit_of_two(new(1.0, &["Hc_l2"], "matching")), two_leaves()),
         (unit_of_two(new(1.0, &["Hg"], "matching")), two_leaves()),
+        (new(1.5, &["H"], "topdown"), two_leaves()),
+        (new(1.5, &["Hc"], "chain"), two_leaves()),
+        (new(1.5, &["Hc"], "chain"), three_levels()),
+        (unit_of_two(new(1.5, &["Hc"], "chain")), Table::new([("a", &[1, 2]), ("b", &[])])),
     ];
     assert_correct("other plans", cases.into_iter());
 }
@@ -414,6 +418,15 @@ fn unit_of_one_entity(declared: &Arguments, table: &Table) -> Vec<u64> {
     correct(&Arguments { rows_per_unit: 1, ..*declared }, table)
 }
 
+/// Bug: a chain's noise has the sensitivity 1 that its paper claims. With three leaves, theirs is
+/// then that of three times their share of epsilon.
+fn papers_chain(declared: &Arguments, table: &Table) -> Vec<u64> {
+    assert_eq!((table.depth, table.leaves.len()), (1, 3));
+    assert_eq!(declared.shares, Some(&[0.1, 0.9][..]));
+    let epsilon = 2.8 * declared.epsilon;
+    correct(&Arguments { epsilon, shares: Some(&[0.1 / 2.8, 2.7 / 2.8]), ..*declared }, table)
+}
+
 /// Bug: groups are those that entities name, so that the number of groups is data.
 fn groups_from_entities(declared: &Arguments, table: &Table) -> Vec<u64> {
     let mut named = table.clone();
@@ -437,7 +450,8 @@ fn planted_bugs_are_rejected() {
     let unit_of_two = |arguments| Arguments { rows_per_unit: 2, ..arguments };
     let root = |sizes| Table::new([("", sizes)]);
     let leaves = |a, b| Table::new([("a", a), ("b", b)]);
-    let bugs: [(&str, Build, Arguments, Table); 16] = [
+    let shares = |shares, arguments| Arguments { shares: Some(shares), ..arguments };
+    let bugs: [(&str, Build, Arguments, Table); 17] = [
         ("halved noise", halved_noise, new(2.0, &["H"], "none"), root(&[1, 2, 2])),
         ("halved noise", halved_noise, new(1.0, &["Hc"], "none"), root(&[0, 1, 1])),
         ("halved noise", halved_noise, new(1.0, &["Hc_l2"], "none"), root(&[1, 1])),
@@ -460,6 +474,12 @@ fn planted_bugs_are_rejected() {
             root(&[0, 2, 2]),
         ),
         ("unit of one", unit_of_one_entity, unit_of_two(new(1.0, &["Hg"], "none")), root(&[1])),
+        (
+            "the paper's chain",
+            papers_chain,
+            shares(&[0.1, 0.9], new(2.0, &["Hc"], "chain")),
+            Table::new([("a", &[0]), ("b", &[0]), ("c", &[0])]),
+        ),
         ("groups leak", groups_from_entities, new(1.0, &["Hc"], "none"), leaves(&[0], &[2])),
         ("groups leak", groups_from_entities, new(1.0, &["Hg"], "matching"), root(&[0, 1])),
         ("regions leak", regions_from_entities, new(1.0, &["Hc"], "matching"), leaves(&[0], &[2])),

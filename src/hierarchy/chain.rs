@@ -89,6 +89,7 @@ impl ChainMechanism {
         let sizes = self.sizes();
         let mut totals = vec![0; level.len() * sizes];
         for (region, histogram) in level.iter().enumerate() {
+            checkpoint();
             for run in histogram.capped(self.max_size) {
                 totals[region * sizes + run.size as usize] += run.groups as i64;
             }
@@ -113,7 +114,11 @@ impl ChainMechanism {
             *total = total.saturating_add(self.noise.sample(words));
         }
         totals.push(level.iter().map(|region| region.groups() as i64).sum());
-        totals.chunks(self.sizes()).map(<[i64]>::to_vec).collect()
+        let region = |totals: &[i64]| {
+            checkpoint();
+            totals.to_vec()
+        };
+        totals.chunks(self.sizes()).map(region).collect()
     }
 
     /// The variance of a noisy running total.
@@ -593,7 +598,7 @@ mod tests {
         let mechanism = ChainMechanism::new(100, 999, 1, 1.0).unwrap();
         let (mut calls, mut words) = (0, words_from_system().unwrap());
         mechanism.release(&vec![of_sizes(&[3]); 100], &mut words, &mut || calls += 1);
-        assert_eq!(calls, 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY));
+        assert_eq!(calls, 2 * 100 + 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY));
         let values = vec![0.0; 101_000];
         calls = 0;
         chain(&NoisyCounts::new(&tree, 1000, &values, None), None, &mut || calls += 1);
