@@ -12,11 +12,12 @@ FOR_PG = --no-default-features --features pg$(PG_MAJOR)
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 LIBRARY := $(BUILT)/release/libpg_dp.so
 START := $(shell date +%s)
+RUNS ?= 30
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test bench cluster psql stop packages build install start unit lint clean
+.PHONY: help demo test bench accuracy cluster psql stop packages build install start unit lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +34,9 @@ test: packages unit start ## all tests: those in Rust, then those against a serv
 
 bench: start ## measure time and memory; TARGET=release names one benchmark of those in benches/
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
+
+accuracy: ## write docs/accuracy.md, the errors of all methods; RUNS=30 of each
+	@cargo run --profile pure --no-default-features --example accuracy -- $(RUNS) docs/accuracy.md
 
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it
 	@pgrx-config/cluster env

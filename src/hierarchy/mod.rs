@@ -19,7 +19,7 @@ pub use chain::{ChainMechanism, chain, running_totals};
 pub use consistency::Consistency;
 pub use cumulative::{CumulativeFit, Totals, cumulative};
 pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
-pub use pgsr::{NoisyCounts, pgsr};
+pub use pgsr::{NoisyCounts, pgsr, pgsr_relaxed};
 pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan};
 pub use release::{Observer, ReleaseError, release};
 pub use topdown::topdown;

@@ -161,10 +161,8 @@ pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut(
     if !noisy.has_room_for(total) {
         return counts;
     }
-
     let mut relaxation = Relaxation::new(tree);
-    let price =
-        total.map_or(0.0, |total| clearing_price(noisy, &mut relaxation, total, checkpoint));
+    let price = root_price(noisy, &mut relaxation, total, checkpoint);
     let tournament = Tournament::new(tree);
     let mut allocations = Vec::with_capacity(sizes);
     for size in 0..sizes {
@@ -185,6 +183,52 @@ pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut(
     counts
 }
 
+/// The real-valued optimum of the same problem, of which [`pgsr`] is the integer one: the counts
+/// add up but for rounding errors. Rounded one by one, as M_H^r does, they would not any more.
+///
+/// `checkpoint` is called every few milliseconds; it may unwind.
+///
+/// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
+pub fn pgsr_relaxed(
+    noisy: &NoisyCounts,
+    total: Option<u64>,
+    checkpoint: &mut dyn FnMut(),
+) -> Vec<f64> {
+    let (tree, sizes) = (noisy.tree, noisy.sizes);
+    let mut counts = vec![0.0; noisy.values.len()];
+    if !noisy.has_room_for(total) {
+        return counts;
+    }
+    let mut relaxation = Relaxation::new(tree);
+    let price = root_price(noisy, &mut relaxation, total, checkpoint);
+    for size in 0..sizes {
+        let targets = noisy.targets(size);
+        relaxation.fit(&targets, checkpoint);
+        let prices = relaxation.prices(&targets, price);
+        for leaf in tree.leaves() {
+            counts[leaf * sizes + size] = targets[leaf].response(prices[leaf]).max(0.0);
+        }
+    }
+    for region in (0..tree.leaves().start).rev() {
+        for size in 0..sizes {
+            let children = tree.regions()[region].children.clone();
+            counts[region * sizes + size] =
+                children.map(|child| counts[child * sizes + size]).sum();
+        }
+    }
+    counts
+}
+
+/// The price that all sizes' roots see.
+fn root_price(
+    noisy: &NoisyCounts,
+    relaxation: &mut Relaxation,
+    total: Option<u64>,
+    checkpoint: &mut dyn FnMut(),
+) -> f64 {
+    total.map_or(0.0, |total| clearing_price(noisy, relaxation, total, checkpoint))
+}
+
 /// A noisy count and the weight of its squared distance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target {
@@ -201,6 +245,11 @@ impl Target {
     /// The derivative of the cost.
     fn slope(self, count: f64) -> f64 {
         2.0 * self.weight * (count - self.value)
+    }
+
+    /// The count at which the derivative of the cost is the price.
+    fn response(self, price: f64) -> f64 {
+        price / (2.0 * self.weight) + self.value
     }
 
     /// What one unit more or less costs.
@@ -458,8 +507,8 @@ impl<'a> Allocation<'a> {
         for region in (0..tree.regions().len()).rev() {
             let (target, price) = (this.targets[region], prices[region]);
             if tree.leaves().contains(&region) {
-                let real = price / (2.0 * target.weight) + target.value;
-                this.counts[region] = (real + 0.5).floor() as u64; // negative becomes 0
+                // negative becomes 0
+                this.counts[region] = (target.response(price) + 0.5).floor() as u64;
             } else {
                 checkpoint();
                 let children = tree.regions()[region].children.clone();
@@ -855,6 +904,53 @@ pub(super) mod tests {
                     prop_assert!(best_exchange(noisy, &counts, total) >= 0.0);
                     let limit = total.unwrap_or(60 * noisy.tree.leaves().len() as u64);
                     prop_assert_eq!(noisy.cost(&counts), cost_by_tables(noisy, total, limit));
+                }
+                Ok(())
+            })?;
+        }
+
+        /// The problem is convex, so prices prove an optimum: the marginal costs on the path to a
+        /// leaf sum to the root's price where the leaf has groups, and to no less where it has none.
+        #[test]
+        fn the_relaxed_optimum_has_one_price(case in cases(small_values())) {
+            case.for_each_variant(|noisy, total| {
+                let counts = pgsr_relaxed(noisy, total, &mut silent);
+                let (tree, sizes) = (noisy.tree, noisy.sizes);
+                let sum: f64 = counts[..sizes].iter().sum();
+                prop_assert!(total.is_none_or(|total| (sum - total as f64).abs() < 1e-6));
+                let integers = pgsr(noisy, total, &mut silent);
+                let cells = 0..counts.len();
+                let cost: f64 = cells.clone().map(|cell| {
+                    noisy.target(cell / sizes, cell % sizes).weight
+                        * (counts[cell] - noisy.values[cell]).powi(2)
+                }).sum();
+                prop_assert!(cost <= noisy.cost(&integers) * (1.0 + 1e-9) + 1e-9);
+
+                // the marginal cost along the path to each cell, and what rounding may do to it
+                let mut paths = vec![(0.0, 0.0); counts.len()];
+                for cell in cells {
+                    let (region, size) = (cell / sizes, cell % sizes);
+                    let target = noisy.target(region, size);
+                    paths[cell].0 += target.slope(counts[cell]);
+                    paths[cell].1 += 1e-12 * target.weight; // counts are small
+                    let children = tree.regions()[region].children.clone();
+                    children.clone().for_each(|child| paths[child * sizes + size] = paths[cell]);
+                    let below: f64 = children.map(|child| counts[child * sizes + size]).sum();
+                    let leaf = tree.leaves().contains(&region);
+                    prop_assert!(counts[cell] >= 0.0 && (leaf || counts[cell] == below));
+                }
+                let leaves = tree.leaves().start * sizes..counts.len();
+                let price = match total {
+                    None => 0.0,
+                    Some(_) => paths[leaves.clone()]
+                        .iter()
+                        .map(|(marginal, slack)| marginal + slack)
+                        .fold(f64::INFINITY, f64::min),
+                };
+                for cell in leaves {
+                    let (marginal, slack) = paths[cell];
+                    prop_assert!(marginal + slack >= price);
+                    prop_assert!(counts[cell] < 1e-9 || marginal - slack <= price);
                 }
                 Ok(())
             })?;

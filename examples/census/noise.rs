@@ -1,0 +1,26 @@
+//! The measurements of M_H (Fioretto, Van Hentenryck, Zhu 2020, section 5) before any consistency.
+
+use pg_dp::coco::{Coco, CocoMechanism, Method};
+use pg_dp::hierarchy::Tree;
+use pg_dp::noise::{RandomWords, ScaleError};
+
+/// The number of groups of each size 0 ..= `max_size` in every region, with noise for equal shares
+/// of epsilon per level, and the variance of that noise. Cell (region, size) is at
+/// `region * (max_size + 1) + size`.
+///
+/// Errors: epsilon leads to a scale that cannot be sampled.
+pub fn noisy_counts(
+    tree: &Tree,
+    truth: &[Coco],
+    max_size: u64,
+    epsilon: f64,
+    words: &mut impl RandomWords,
+) -> Result<(Vec<i64>, f64), ScaleError> {
+    let share = epsilon / tree.depth() as f64;
+    let mechanism = |groups| CocoMechanism::new(Method::H, groups, max_size, 1, share);
+    let mut counts = Vec::with_capacity(truth.len() * (max_size as usize + 1));
+    for region in truth {
+        counts.extend(mechanism(region.groups())?.release_counts(region, words, &mut || {}));
+    }
+    Ok((counts, mechanism(0)?.count_variance()))
+}
