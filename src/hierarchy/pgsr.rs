@@ -80,10 +80,10 @@ use std::ops::Range;
 /// Noisy counts of groups, one for every region and size, the regions in the tree's order.
 #[derive(Debug, Clone, Copy)]
 pub struct NoisyCounts<'a> {
-    tree: &'a Tree,
-    sizes: usize,
-    values: &'a [f64],
-    weights: Option<&'a [f64]>,
+    pub(super) tree: &'a Tree,
+    pub(super) sizes: usize,
+    pub(super) values: &'a [f64],
+    pub(super) weights: Option<&'a [f64]>,
 }
 
 impl<'a> NoisyCounts<'a> {
@@ -137,7 +137,7 @@ impl<'a> NoisyCounts<'a> {
 }
 
 /// The largest sum of counts that is provided for.
-const LARGEST_SUM: u64 = 1 << 62;
+pub(super) const LARGEST_SUM: u64 = 1 << 62;
 
 /// The consistent counts of least cost: integers >= 0 in the order of the noisy ones, children
 /// summing to their parents for every size, the root's summing to `total` if it is given.
@@ -314,7 +314,18 @@ fn clearing_price(
         relaxation.fit(&targets, checkpoint);
         roots.push((targets[0], relaxation.levels[0].clone()));
     }
-    // at most 64 halvings find the last number to which the response is not too large
+    last_price(total as f64, checkpoint, |price| {
+        roots.iter().map(|(target, kinks)| respond(kinks, *target, price).0).sum()
+    })
+}
+
+/// The last price to which a response that rises with the price is not more than the total: at most
+/// 64 halvings of the floating-point numbers.
+pub(super) fn last_price(
+    total: f64,
+    checkpoint: &mut dyn FnMut(),
+    response: impl Fn(f64) -> f64,
+) -> f64 {
     let (mut low, mut high) = (rank(-1e200), rank(1e200)); // beyond any price
     loop {
         checkpoint();
@@ -322,10 +333,7 @@ fn clearing_price(
         if middle == low || middle == high {
             return ranked(low);
         }
-        let price = ranked(middle);
-        let response: f64 =
-            roots.iter().map(|(target, kinks)| respond(kinks, *target, price).0).sum();
-        if response > total as f64 { high = middle } else { low = middle }
+        if response(ranked(middle)) > total { high = middle } else { low = middle }
     }
 }
 
