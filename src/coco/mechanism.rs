@@ -159,6 +159,36 @@ impl CocoMechanism {
         }
     }
 
+    /// The noisy numbers of groups of size at most s for s = 0 ..= K as `Hc` and `Hc_l2` measure
+    /// them: any integers, the last one the public G; for consistency methods that fit a whole
+    /// hierarchy at once. For the other methods those of the estimate.
+    pub fn release_cumulative<R: RandomWords + ?Sized>(
+        &self,
+        truth: &Coco,
+        words: &mut R,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Vec<i64> {
+        match self.method {
+            Method::Hc | Method::HcL2 if self.groups > 0 => {
+                let noisy = self.noisy(truth, words, checkpoint);
+                noisy.chain([self.groups as i64]).collect()
+            }
+            _ => {
+                let counts = self.counts(&self.release(truth, words, checkpoint).histogram());
+                let sums = counts.iter().scan(0, |below, count| {
+                    *below += count;
+                    Some(*below)
+                });
+                sums.collect()
+            }
+        }
+    }
+
+    /// The variance of what the measured numbers are off by.
+    pub fn variance(&self) -> f64 {
+        self.noise.variance()
+    }
+
     /// The variance of one of [`CocoMechanism::release_counts`], before any smoothing.
     pub fn count_variance(&self) -> f64 {
         match self.method {

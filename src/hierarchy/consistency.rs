@@ -2,6 +2,7 @@
 //! parents.
 
 use super::chain::chain;
+use super::cumulative::{Totals, cumulative};
 use super::matching::{Merge, match_and_merge};
 use super::measurement::{Cells, Measured, estimates};
 use super::pgsr::{NoisyCounts, pgsr};
@@ -24,6 +25,9 @@ pub enum Consistency {
     /// The same numbers, but level by level: each parent's shared among its children (TopDown in
     /// the same paper).
     TopDown,
+    /// The same with cumulative counts, as near as a solver comes and then rounded (M_c in the same
+    /// paper, without its violations). It keeps all public totals.
+    Cumulative,
     /// Running totals over all regions of a level, and the consistent ones nearest to them (M_c^ch
     /// in the same paper, with a sensitivity that makes it private: [`chain`](super::chain)).
     Chain,
@@ -35,12 +39,13 @@ pub enum Consistency {
 
 impl Consistency {
     /// Every word that a user can write, with its meaning.
-    pub const WORDS: [(&'static str, Consistency); 7] = [
+    pub const WORDS: [(&'static str, Consistency); 8] = [
         (Consistency::Matching.word(), Consistency::Matching),
         (Consistency::MatchingUnweighted.word(), Consistency::MatchingUnweighted),
         (Consistency::BottomUp.word(), Consistency::BottomUp),
         (Consistency::Pgsr.word(), Consistency::Pgsr),
         (Consistency::TopDown.word(), Consistency::TopDown),
+        (Consistency::Cumulative.word(), Consistency::Cumulative),
         (Consistency::Chain.word(), Consistency::Chain),
         (Consistency::None.word(), Consistency::None),
     ];
@@ -56,6 +61,7 @@ impl Consistency {
             Consistency::BottomUp => "bottom_up",
             Consistency::Pgsr => "pgsr",
             Consistency::TopDown => "topdown",
+            Consistency::Cumulative => "cumulative",
             Consistency::Chain => "chain",
             Consistency::None => "none",
         }
@@ -66,51 +72,80 @@ impl Consistency {
         self != Consistency::BottomUp || level + 1 == depth
     }
 
-    /// Whether an estimator has a meaning with this method. A chain's running totals are cumulative
-    /// counts, fitted in the L2 norm in any case.
+    /// Whether an estimator has a meaning with this method. Running totals are cumulative counts, and
+    /// these are fitted in the L2 norm in any case.
     pub fn takes(self, estimator: Method) -> bool {
         match self {
-            Consistency::Chain => matches!(estimator, Method::Hc | Method::HcL2),
+            Consistency::Cumulative | Consistency::Chain => {
+                matches!(estimator, Method::Hc | Method::HcL2)
+            }
             _ => true,
         }
     }
 
     /// Whether the method holds a number for every region and size at once.
     pub fn is_dense(self) -> bool {
-        matches!(self, Consistency::Pgsr | Consistency::TopDown | Consistency::Chain)
+        match self {
+            Consistency::Pgsr
+            | Consistency::TopDown
+            | Consistency::Cumulative
+            | Consistency::Chain => true,
+            Consistency::Matching
+            | Consistency::MatchingUnweighted
+            | Consistency::BottomUp
+            | Consistency::None => false,
+        }
     }
 
-    /// One histogram per region from what was measured of each, in the tree's order. `total`: the
-    /// root's public number of groups. `checkpoint` is called at least once per region; it may
+    /// One histogram per region from what was measured of each, in the tree's order. `totals`: the
+    /// regions' public numbers of groups. `checkpoint` is called at least once per region; it may
     /// unwind.
     pub(super) fn apply(
         self,
         tree: &Tree,
-        total: u64,
+        totals: &[u64],
         measured: Vec<Measured>,
         checkpoint: &mut dyn FnMut(),
     ) -> Vec<Coco> {
+        let of_root = |solve: Solve| {
+            move |noisy: &NoisyCounts, checkpoint: &mut dyn FnMut()| {
+                solve(noisy, totals.first().copied(), checkpoint)
+            }
+        };
         match self {
-            Consistency::Matching => matched(tree, measured, Merge::Weighted, checkpoint),
-            Consistency::MatchingUnweighted => matched(tree, measured, Merge::Mean, checkpoint),
+            Consistency::Matching => {
+                matched(tree, estimates(measured), Merge::Weighted, checkpoint)
+            }
+            Consistency::MatchingUnweighted => {
+                matched(tree, estimates(measured), Merge::Mean, checkpoint)
+            }
             Consistency::BottomUp => sums_of_leaves(tree, &estimates(measured)),
-            Consistency::Pgsr => solved(tree, total, measured, pgsr, checkpoint),
-            Consistency::TopDown => solved(tree, total, measured, topdown, checkpoint),
-            Consistency::Chain => solved(tree, total, measured, chain, checkpoint),
+            Consistency::Pgsr => solved(tree, measured, of_root(pgsr), checkpoint),
+            Consistency::TopDown => solved(tree, measured, of_root(topdown), checkpoint),
+            Consistency::Chain => solved(tree, measured, of_root(chain), checkpoint),
+            Consistency::Cumulative => {
+                let totals = Totals::Regions(totals);
+                let solve = |noisy: &NoisyCounts, checkpoint: &mut dyn FnMut()| {
+                    cumulative(noisy, totals, checkpoint).counts
+                };
+                solved(tree, measured, solve, checkpoint)
+            }
             Consistency::None => estimates(measured).iter().map(Estimate::histogram).collect(),
         }
     }
 }
 
+/// A dense method that keeps the root's total if it is given.
+type Solve = fn(&NoisyCounts, Option<u64>, &mut dyn FnMut()) -> Vec<u64>;
+
 /// Kuo et al., algorithm 1. The estimates of a parent's children have as many groups together as
 /// the parent's.
-fn matched(
+pub(super) fn matched(
     tree: &Tree,
-    measured: Vec<Measured>,
+    mut estimates: Vec<Estimate>,
     merge: Merge,
     checkpoint: &mut dyn FnMut(),
 ) -> Vec<Coco> {
-    let mut estimates = estimates(measured);
     for parent in 0..tree.leaves().start {
         checkpoint();
         let children = tree.regions()[parent].children.clone();
@@ -126,13 +161,12 @@ fn matched(
 /// The consistent counts that a dense method makes of all regions' cells.
 fn solved(
     tree: &Tree,
-    total: u64,
     measured: Vec<Measured>,
-    solve: impl Fn(&NoisyCounts, Option<u64>, &mut dyn FnMut()) -> Vec<u64>,
+    solve: impl Fn(&NoisyCounts, &mut dyn FnMut()) -> Vec<u64>,
     checkpoint: &mut dyn FnMut(),
 ) -> Vec<Coco> {
     let cells = Cells::new(tree, measured, checkpoint);
-    let counts = solve(&cells.noisy(tree), Some(total), checkpoint);
+    let counts = solve(&cells.noisy(tree), checkpoint);
     let histogram = |region: &[u64]| {
         checkpoint();
         (0..).zip(region).map(|(size, &groups)| Run { size, groups }).collect()

@@ -45,13 +45,16 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
     let measure_region = |region: &Coco| {
         checkpoint();
         let mechanism = plan.mechanism(level, region.groups())?;
-        Ok(if plan.consistency().is_dense() {
-            Measured::Cells {
+        Ok(match plan.consistency() {
+            Consistency::Cumulative => Measured::Cells {
+                values: mechanism.release_cumulative(region, words, checkpoint),
+                variance: mechanism.variance(),
+            },
+            method if method.is_dense() => Measured::Cells {
                 values: mechanism.release_counts(region, words, checkpoint),
                 variance: mechanism.count_variance(),
-            }
-        } else {
-            Measured::Estimate(mechanism.release(region, words, checkpoint))
+            },
+            _ => Measured::Estimate(mechanism.release(region, words, checkpoint)),
         })
     };
     truth.iter().map(measure_region).collect()

@@ -4,21 +4,26 @@
 
 mod chain;
 mod consistency;
+mod cumulative;
 mod matching;
 mod measurement;
+mod noisy_table;
 mod pgsr;
 mod plan;
+mod postprocess;
 mod release;
 mod topdown;
 mod tree;
 
 pub use chain::{ChainMechanism, chain, running_totals};
 pub use consistency::Consistency;
+pub use cumulative::{CumulativeFit, Totals, cumulative};
+pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
 pub use pgsr::{NoisyCounts, pgsr, pgsr_relaxed};
 pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan};
 pub use release::{Observer, ReleaseError, release};
 pub use topdown::topdown;
-pub use tree::{Region, Tree, TreeError};
+pub use tree::{Region, Tree, TreeError, path_text};
 
 #[cfg(test)]
 mod properties;

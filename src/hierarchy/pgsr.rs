@@ -371,7 +371,18 @@ fn clearing_price(
         relaxation.fit(&targets, checkpoint);
         roots.push((targets[0], relaxation.levels[0].clone()));
     }
-    // at most 64 halvings find the last number to which the response is not too large
+    last_price(total as f64, checkpoint, |price| {
+        roots.iter().map(|(target, kinks)| respond(kinks, *target, price).0).sum()
+    })
+}
+
+/// The last price to which a response that rises with the price is not more than the total: at most
+/// 64 halvings of the floating-point numbers.
+pub(super) fn last_price(
+    total: f64,
+    checkpoint: &mut dyn FnMut(),
+    response: impl Fn(f64) -> f64,
+) -> f64 {
     let (mut low, mut high) = (rank(-1e200), rank(1e200)); // beyond any price
     loop {
         checkpoint();
@@ -379,10 +390,7 @@ fn clearing_price(
         if middle == low || middle == high {
             return ranked(low);
         }
-        let price = ranked(middle);
-        let response: f64 =
-            roots.iter().map(|(target, kinks)| respond(kinks, *target, price).0).sum();
-        if response > total as f64 { high = middle } else { low = middle }
+        if response(ranked(middle)) > total { high = middle } else { low = middle }
     }
 }
 

@@ -286,14 +286,23 @@ impl ReleasePlan {
         ChainMechanism::new(regions, self.max_size, self.rows_per_unit, level.epsilon)
     }
 
-    /// Whether the plan can be carried out on so many regions, those of all levels together.
+    /// Whether the plan can be carried out on a tree with so many regions on each level.
     ///
-    /// Errors: [`PlanError::Cells`].
-    pub fn check_cells(&self, regions: usize) -> Result<(), PlanError> {
+    /// Errors: [`PlanError::Cells`]; [`PlanError::Scale`] for a chain over too many regions.
+    pub fn check_regions(&self, per_level: &[usize]) -> Result<(), PlanError> {
         let (max_size, consistency) = (self.max_size, self.consistency);
+        let regions = per_level.iter().fold(0, |sum: usize, level| sum.saturating_add(*level));
         let cells = regions.saturating_mul(max_size as usize + 1);
         if consistency.is_dense() && cells > MAX_CELLS {
             return Err(PlanError::Cells { max_size, regions, consistency });
+        }
+        if consistency == Consistency::Chain {
+            for (level, &regions) in self.levels.iter().zip(per_level) {
+                let Some(level) = level else { continue };
+                let value = self.epsilon.value();
+                self.chain_mechanism(level, regions.max(1))
+                    .map_err(|error| PlanError::Scale { value, error })?;
+            }
         }
         Ok(())
     }
@@ -371,8 +380,8 @@ mod tests {
             ),
             (plan(3, 1.0, &[], "none", 10, None), PlanError::EstimatorCount { got: 0, levels: 3 }),
             (
-                plan(3, 1.0, &["Hc"], "cumulative", 10, None),
-                PlanError::Consistency { word: "cumulative".into() },
+                plan(3, 1.0, &["Hc"], "median", 10, None),
+                PlanError::Consistency { word: "median".into() },
             ),
             (
                 plan(2, 1.0, &["Hc", "H"], "chain", 10, None),
@@ -434,14 +443,14 @@ mod tests {
     fn dense_methods_refuse_too_many_cells() {
         let with_max_size = |max_size| plan(2, 1.0, &["Hc"], "pgsr", max_size, None).unwrap();
         let most = MAX_CELLS / 3200;
-        assert_eq!(with_max_size(most as i64 - 1).check_cells(3200), Ok(()));
-        let error = with_max_size(most as i64).check_cells(3200).unwrap_err();
+        assert_eq!(with_max_size(most as i64 - 1).check_regions(&[1, 3199]), Ok(()));
+        let error = with_max_size(most as i64).check_regions(&[1, 3199]).unwrap_err();
         assert!(matches!(error, PlanError::Cells { regions: 3200, .. }));
         assert!(error.hint().contains(&format!(" {} or less", most - 1)));
-        assert!(with_max_size(1).check_cells(usize::MAX).is_err());
-        let hint = with_max_size(1).check_cells(MAX_CELLS).unwrap_err().hint();
+        assert!(with_max_size(1).check_regions(&[1, usize::MAX]).is_err());
+        let hint = with_max_size(1).check_regions(&[1, MAX_CELLS - 1]).unwrap_err().hint();
         assert_eq!(hint, "Choose consistency \"matching\".");
         let matching = plan(2, 1.0, &["Hc"], "matching", 5_000_000, None).unwrap();
-        assert_eq!(matching.check_cells(1_000_000), Ok(()));
+        assert_eq!(matching.check_regions(&[1, 1_000_000]), Ok(()));
     }
 }

@@ -68,7 +68,8 @@ pub fn release<R: RandomWords + ?Sized>(
     if leaves.len() != tree.leaves().len() {
         return Err(ReleaseError::Leaves { got: leaves.len(), leaves: tree.leaves().len() });
     }
-    plan.check_cells(tree.regions().len())?;
+    let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
+    plan.check_regions(&per_level)?;
     let truth = tree.sums(leaves);
     let mut measured = Vec::with_capacity(truth.len());
     for (level, level_plan) in plan.levels().iter().enumerate() {
@@ -81,9 +82,10 @@ pub fn release<R: RandomWords + ?Sized>(
         measured.extend(measure(plan, level_plan, truth, words, &mut || observer.checkpoint())?);
         observer.level_measured(level, regions.len());
     }
-    let total = truth[0].groups(); // public
+    let totals: Vec<u64> = truth.iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
-    let histograms = plan.consistency().apply(tree, total, measured, &mut || observer.checkpoint());
+    let histograms =
+        plan.consistency().apply(tree, &totals, measured, &mut || observer.checkpoint());
     Ok(histograms.into_iter().map(DpCoco::new).collect())
 }
 
@@ -129,14 +131,14 @@ mod tests {
             outcome("matching", 3, 1.0, 2, 3).unwrap_err(),
             ReleaseError::Leaves { got: 3, leaves: 2 }
         );
-        for consistency in ["pgsr", "topdown", "chain"] {
+        for consistency in ["pgsr", "topdown", "cumulative", "chain"] {
             let error = outcome(consistency, 5_000_000, 1.0, 100, 100).unwrap_err();
             assert!(matches!(error, ReleaseError::Plan(PlanError::Cells { .. })), "{error}");
         }
         // 1e-8 per level: the root's scale is 1e8, that of the eleven regions' chain 1.1e9
         assert!(outcome("chain", 3, 2e-8, 9, 9).is_ok());
         let error = outcome("chain", 3, 2e-8, 11, 11).unwrap_err();
-        assert!(matches!(error, ReleaseError::Scale(ScaleError::OutOfRange { .. })), "{error}");
+        assert!(matches!(error, ReleaseError::Plan(PlanError::Scale { .. })), "{error}");
         assert!(outcome("matching", 3, 2e-8, 11, 11).is_ok());
     }
 

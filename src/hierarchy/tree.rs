@@ -18,6 +18,11 @@ pub struct Tree {
     levels: Vec<Range<usize>>,
 }
 
+/// A path as users write it.
+pub fn path_text(path: &[String]) -> String {
+    format!("{{{}}}", path.join(","))
+}
+
 /// The leaf paths do not form a tree. Regions are public, so the path may be named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeError {
@@ -29,9 +34,12 @@ impl fmt::Display for TreeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TreeError::WrongDepth { path, depth } => {
-                write!(f, "region {path:?} has {} path elements, expected {depth}", path.len())
+                let (text, length) = (path_text(path), path.len());
+                write!(f, "region {text} has {length} path elements, expected {depth}")
             }
-            TreeError::DuplicateLeaf { path } => write!(f, "region {path:?} occurs twice"),
+            TreeError::DuplicateLeaf { path } => {
+                write!(f, "region {} occurs twice", path_text(path))
+            }
         }
     }
 }

@@ -122,6 +122,11 @@ impl Dataset {
         })
     }
 
+    /// How many regions each level of the hierarchy has, with the owner's rights.
+    pub(super) fn regions_per_level(&self) -> Result<Vec<usize>> {
+        as_reader(self.source.reader(self.owner)?, || self.source.regions_per_level())
+    }
+
     /// Refuses a source that is not what the owner declared any more, or whose public part is
     /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
     pub(super) fn check_source(&self) -> Result<()> {

@@ -5,8 +5,9 @@ use super::errors::{Result, all_required, checked_name, error, internal, invalid
 use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::coco::DpCoco;
-use crate::hierarchy::{Observer, ReleasePlan, release};
+use crate::hierarchy::{Observer, PlanError, ReleasePlan, release};
 use crate::noise::words_from_system;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -51,7 +52,7 @@ fn dp_hierarchy_release(
         shares.as_deref(),
         dataset.source.max_rows_per_unit.unsigned_abs(),
     )
-    .map_err(|error| invalid(error.to_string(), error.hint()))?;
+    .map_err(unfit)?;
 
     let asked = json!({
         "epsilon": epsilon,
@@ -86,6 +87,9 @@ fn dp_hierarchy_release(
         ));
     }
     dataset.check_source()?;
+    if plan.consistency().is_dense() {
+        plan.check_regions(&dataset.regions_per_level()?).map_err(unfit)?;
+    }
     let charge = ledger::charge(&Charge {
         dataset: &dataset,
         function: "dp_hierarchy_release",
@@ -108,8 +112,18 @@ fn dp_hierarchy_release(
     Ok(rows(paths.zip(histograms).collect()))
 }
 
+fn unfit(problem: PlanError) -> ErrorReport {
+    match problem {
+        PlanError::Cells { .. } => {
+            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
+                .set_hint(problem.hint())
+        }
+        _ => invalid(problem.to_string(), problem.hint()),
+    }
+}
+
 /// The rows of a release, one region after the other.
-fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static, ReleaseRow> {
+pub(super) fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static, ReleaseRow> {
     TableIterator::new(regions.into_iter().flat_map(|(path, histogram)| {
         let runs = histogram.histogram().runs().to_vec();
         runs.into_iter()

@@ -10,6 +10,7 @@
 mod accessors;
 mod aggregates;
 mod catalog;
+mod consistent;
 mod dataset;
 mod errors;
 mod expanded;

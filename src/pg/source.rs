@@ -266,6 +266,33 @@ impl Source {
         Ok(None)
     }
 
+    /// How many regions each level has, the root's first. Like [`Source::check_tree`] it reads what
+    /// is public, or was declared to be.
+    pub(super) fn regions_per_level(&self) -> Result<Vec<usize>> {
+        let table = match self.groups {
+            Some(oid) => open(oid, "groups")?,
+            None => open(self.entities, "entities")?,
+        };
+        let mut regions = vec![1];
+        for level in 1..=self.hierarchy.len() {
+            let columns = quoted(&self.hierarchy[..level]);
+            let labels: Vec<String> = columns.iter().map(|c| format!("concat({c})")).collect();
+            read_rows(
+                &format!(
+                    "SELECT count(*) FROM (SELECT DISTINCT {} FROM {} WHERE {}) AS regions",
+                    labels.join(", "),
+                    table.name,
+                    not_null(&quoted(&self.hierarchy))
+                ),
+                |row| {
+                    regions.push(row.get::<i64>(1).unwrap_or_default() as usize);
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(regions)
+    }
+
     /// The exact histogram of every leaf region, with its path. Confidential.
     ///
     /// [`Source::check`] comes first, in the same statement of the caller: both read under its

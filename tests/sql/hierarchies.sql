@@ -9,10 +9,11 @@ DECLARE
     estimator text;
     columns text[];
 BEGIN
-    FOR trial IN 1..60 LOOP
+    FOR trial IN 1..140 LOOP
         depth := trial % 5;
-        method := (ARRAY['matching', 'matching_unweighted', 'bottom_up'])[1 + trial % 3];
-        estimator := (ARRAY['H', 'Hc', 'Hc_l2', 'Hg', 'auto'])[1 + trial / 3 % 5];
+        method := (ARRAY['matching', 'matching_unweighted', 'bottom_up', 'pgsr', 'topdown', 'cumulative', 'chain'])[1 + trial % 7];
+        estimator := CASE WHEN method IN ('cumulative', 'chain') THEN (ARRAY['Hc', 'Hc_l2', 'auto'])[1 + trial / 7 % 3]
+                          ELSE (ARRAY['H', 'Hc', 'Hc_l2', 'Hg', 'auto'])[1 + trial / 7 % 5] END;
         columns := (ARRAY['a', 'b', 'c', 'd'])[1:depth];
         CREATE TABLE grp AS SELECT i AS id, floor(random() * 3)::int AS a, floor(random() * 3)::int AS b,
                                    floor(random() * 3)::int AS c, floor(random() * 3)::int AS d
@@ -29,7 +30,8 @@ BEGIN
               FULL JOIN (
                 SELECT (ARRAY[a, b, c, d])[1:level]::text[] AS path, count(*) AS groups
                   FROM grp, generate_series(0, depth) AS level WHERE id IS NOT NULL GROUP BY 1) AS g USING (path)
-             WHERE r.groups IS DISTINCT FROM g.groups
+             WHERE coalesce(r.groups, 0) <> coalesce(g.groups, 0)
+               AND (path = '{}' OR method NOT IN ('pgsr', 'topdown', 'chain')) -- which keep the root's total only
         ) + (
             -- every parent against the sum of its children, for every size
             SELECT count(*) FROM (SELECT path, size, groups FROM released WHERE level < depth) AS parent

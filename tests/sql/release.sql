@@ -89,7 +89,7 @@ SELECT * FROM error_of($$SELECT dp_hierarchy_release('homes', 1e6)$$);
 SELECT e.* FROM (VALUES ('NULL, 1'), ('''nowhere'', 1'), ('''quarter'', NULL'), ('''quarter'', 0'), ('''quarter'', -1'),
     ('''quarter'', ''NaN'''), ('''quarter'', ''Infinity'''), ('''quarter'', 1e-12'), ('''quarter'', 1e12'),
     ('''quarter'', 1, ''{Hx}'''), ('''quarter'', 1, ''{cut}'''), ('''quarter'', 1, ''{}'''), ('''quarter'', 1, ''{Hc,NULL,Hc}'''),
-    ('''quarter'', 1, NULL'), ('''quarter'', 1, ''{Hc,Hg}'''), ('''quarter'', 1, consistency => ''cumulative'''),
+    ('''quarter'', 1, NULL'), ('''quarter'', 1, ''{Hc,Hg}'''), ('''quarter'', 1, consistency => ''median'''),
     ('''quarter'', 1, consistency => NULL'), ('''quarter'', 1, max_size => 0'), ('''quarter'', 1, max_size => -1'),
     ('''quarter'', 1, max_size => 5000001'), ('''quarter'', 1, max_size => NULL'),
     ('''quarter'', 1, budget_shares => ''{0.5,0.5}'''), ('''quarter'', 1, budget_shares => ''{0.5,0.3,0.3}'''),
@@ -104,3 +104,20 @@ SET statement_timeout = '300ms';
 SELECT dp_coco_histogram('{3:1000000000}'::coco, 1.0, method => 'Hg') \g /dev/null
 RESET statement_timeout;
 SELECT 'alive' AS server;
+
+-- the methods that hold all cells at once: what the ledger says, which estimators have a meaning, how many cells
+SELECT consistency, count(*) > 0 AS rows, sum(groups) FILTER (WHERE level = 0) AS groups
+  FROM unnest('{pgsr,topdown,cumulative,chain}'::text[]) AS consistency,
+       dp_hierarchy_release('quarter', 0.001, '{Hc_l2}', consistency, 10)
+ GROUP BY consistency ORDER BY consistency;
+SELECT parameters->>'consistency' AS consistency, parameters->'levels'->-1->>'sensitivity' AS sensitivity, parameters->>'note' AS note
+  FROM dp.ledger WHERE dataset = 'quarter' ORDER BY id DESC LIMIT 4;
+SELECT epsilon_spent AS spent FROM dp_budget('quarter') \gset
+SELECT e.* FROM unnest(ARRAY[
+    $$SELECT dp_hierarchy_release('quarter', 0.1, '{H}', 'chain')$$,
+    $$SELECT dp_hierarchy_release('quarter', 0.1, '{Hg}', 'cumulative')$$]) AS statement, error_of(statement) AS e;
+CREATE TABLE many AS SELECT i AS id, i AS region FROM generate_series(1, 20) AS i;
+SELECT dp_create_dataset('many', 'many', '{id}', '{region}', epsilon_budget => 1);
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('many', 0.1, consistency => 'pgsr', max_size => 5000000)$$);
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('many', 4e-9, '{Hc}', 'chain')$$);
+SELECT epsilon_spent - :spent AS spent FROM dp_budget('quarter') UNION ALL SELECT epsilon_spent FROM dp_budget('many');
