@@ -63,12 +63,13 @@ fn two_levels_are_three_summed_up() {
 }
 
 /// The combinations of `estimators` and `consistency` that release something consistent.
-const METHODS: [(&str, &str); 7] = [
+const METHODS: [(&str, &str); 8] = [
     ("Hc", "matching"),
     ("Hg", "matching_unweighted"),
     ("Hc", "bottom_up"),
     ("H", "pgsr"),
     ("Hc_l2", "pgsr"),
+    ("Hc_l2", "cumulative"),
     ("Hc_l2", "chain"),
     ("H", "topdown"),
 ];

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 const USAGE: &str = "\
 Releases the made-up census and the flights by every method, so many times each, and writes a report
-on their errors. What the report says depends on the number of runs alone.
+on their errors. What the report says depends on the number of runs alone; it is at least 2.
 
 cargo run --profile pure --no-default-features --example accuracy -- RUNS FILE";
 
@@ -34,7 +34,7 @@ const SEED: u64 = 2020;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let parsed = match arguments.as_slice() {
-        [runs, file] => runs.parse().ok().filter(|&runs| runs > 0).map(|runs| (runs, file)),
+        [runs, file] => runs.parse().ok().filter(|&runs| runs > 1).map(|runs| (runs, file)),
         _ => None,
     };
     let Some((runs, file)) = parsed else {

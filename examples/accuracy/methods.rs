@@ -27,9 +27,10 @@ pub const CHAIN: &str = "M_c^ch";
 pub const PUBLISHED_CHAIN: &str = "M_c^ch as published";
 pub const LOCAL: &str = "M_c^dp";
 
-pub const METHODS: [Method; 7] = [
+pub const METHODS: [Method; 8] = [
     Method { name: "M_H^r", words: "baseline, not consistent", how: How::RelaxAndRound },
     released("M_H^dp", "`'{H}','pgsr'`", "H", "pgsr"),
+    released("M_c", "`'{Hc_l2}','cumulative'`", "Hc_l2", "cumulative"),
     released(LOCAL, "`'{Hc_l2}','pgsr'`", "Hc_l2", "pgsr"),
     released(CHAIN, "`'{Hc_l2}','chain'`", "Hc_l2", "chain"),
     Method { name: PUBLISHED_CHAIN, words: "**not private**", how: How::PublishedChain },

@@ -38,7 +38,7 @@ impl Summary {
         let count = values.clone().count() as f64;
         let mean = values.clone().sum::<f64>() / count;
         let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-        Summary { mean, deviation: (squares / (count - 1.0).max(1.0)).sqrt() }
+        Summary { mean, deviation: (squares / (count - 1.0)).sqrt() }
     }
 }
 

@@ -81,7 +81,8 @@ fn print_noisy(census: &Census, epsilon: f64) -> Result<(), Box<dyn Error>> {
     let words = &mut ChaCha20Rng::seed_from_u64(census.seed);
     words.set_stream(1); // the census itself is drawn from stream 0
     let truth = tree.sums(leaves);
-    let (counts, variance) = noisy_counts(&tree, &truth, census.max_size, epsilon, words)?;
+    let (counts, variance) = noisy_counts(&tree, &truth, census.max_size, epsilon, words)
+        .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
     let mut out = BufWriter::new(stdout().lock());
     for (region, counts) in tree.regions().iter().zip(counts.chunks(census.max_size as usize + 1)) {
         let path: Vec<String> = region.path.iter().map(|name| format!("\"{name}\"")).collect();

@@ -50,7 +50,8 @@ fn compare(census: &Census, epsilon: f64, rounds: usize) -> Result<(), Box<dyn E
     let truth = tree.sums(leaves);
     let words = &mut ChaCha20Rng::seed_from_u64(census.seed);
     words.set_stream(1); // the census itself is drawn from stream 0
-    let (counts, _) = noisy_counts(&tree, &truth, census.max_size, epsilon, words)?;
+    let (counts, _) = noisy_counts(&tree, &truth, census.max_size, epsilon, words)
+        .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
     let sizes = census.max_size as usize + 1;
     let values: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
     let noisy = NoisyCounts::new(&tree, sizes, &values, None);
