@@ -375,6 +375,8 @@ fn other_plans_keep_epsilon() {
         (unit_of_two(new(1.0, &["Hc_l2"], "matching")), two_leaves()),
         (unit_of_two(new(1.0, &["Hg"], "matching")), two_leaves()),
         (new(1.5, &["H"], "topdown"), two_leaves()),
+        (new(1.5, &["Hc_l2"], "cumulative"), two_leaves()),
+        (max_size(4, new(1.5, &["Hc"], "cumulative")), beyond_max_size()),
         (new(1.5, &["Hc"], "chain"), two_leaves()),
         (new(1.5, &["Hc"], "chain"), three_levels()),
         (unit_of_two(new(1.5, &["Hc"], "chain")), Table::new([("a", &[1, 2]), ("b", &[])])),
