@@ -34,7 +34,7 @@
 //! pool-adjacent-violators solves; its bounds clamp it, and the nearest integer of a block's mean is
 //! the optimum among integers. O(regions sizes) for any counts.
 
-use super::pgsr::{LARGEST_SUM, NoisyCounts, Target};
+use super::noisy_counts::{LARGEST_SUM, NoisyCounts, Target};
 use super::tree::Tree;
 use crate::coco::{Arithmetic, Block, Coco, pool_adjacent_violators};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};

@@ -1,7 +1,7 @@
 //! What is measured of the regions of a level, with its noise.
 
 use super::consistency::Consistency;
-use super::pgsr::NoisyCounts;
+use super::noisy_counts::NoisyCounts;
 use super::plan::{LevelPlan, ReleasePlan};
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate};

@@ -1,6 +1,6 @@
 //! Anyone's table of noisy counts as a hierarchy: its checks, its tree, its cells.
 
-use super::pgsr::NoisyCounts;
+use super::noisy_counts::NoisyCounts;
 use super::plan::MAX_CELLS;
 use super::tree::{Tree, path_text};
 use std::collections::{BTreeMap, BTreeSet};

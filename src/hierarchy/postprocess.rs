@@ -4,8 +4,9 @@ use super::chain::{chain, running_totals};
 use super::consistency::{Consistency, matched};
 use super::cumulative::{Totals, cumulative};
 use super::matching::Merge;
+use super::noisy_counts::NoisyCounts;
 use super::noisy_table::{NoisyTable, PublicTotals};
-use super::pgsr::{NoisyCounts, pgsr};
+use super::pgsr::pgsr;
 use super::topdown::topdown;
 use crate::coco::{Coco, Estimate, EstimatedRun, Run, project_weighted};
 

@@ -2,7 +2,7 @@
 //! (after Fioretto, Van Hentenryck, Zhu 2020, section 10, and the Census Bureau's algorithm of that
 //! name). Every step is optimal given the one above, the whole is not: see [`pgsr`](super::pgsr).
 
-use super::pgsr::{NoisyCounts, Target};
+use super::noisy_counts::{NoisyCounts, Target};
 use crate::coco::project_weighted;
 
 /// Consistent counts, integers >= 0 in the order of the noisy ones, children summing to their

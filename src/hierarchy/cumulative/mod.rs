@@ -14,7 +14,7 @@
 mod relaxation;
 mod rounding;
 
-use super::pgsr::{LARGEST_SUM, NoisyCounts};
+use super::noisy_counts::{LARGEST_SUM, NoisyCounts};
 use super::tree::Tree;
 
 /// The public numbers of groups.

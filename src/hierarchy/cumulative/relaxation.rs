@@ -34,7 +34,8 @@
 //! conditions). As soon as the right blocks are found, a full step leads to the optimum; for
 //! counties in states 8 to 20 steps do, each with 10 to 200 products.
 
-use super::super::pgsr::{NoisyCounts, last_price};
+use super::super::noisy_counts::NoisyCounts;
+use super::super::pgsr::last_price;
 use super::Totals;
 
 /// The gap, relative to the cost, with which a solution is good enough. Even if all of it lay in

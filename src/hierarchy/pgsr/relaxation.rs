@@ -1,0 +1,149 @@
+//! The real-valued problem: responses to prices.
+
+use super::super::noisy_counts::{NoisyCounts, Target};
+use super::super::tree::Tree;
+use std::ops::Range;
+
+/// A point of a response, as a function of the price; it goes on in a straight line to the next
+/// kink. Before its first kink a response is 0.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kink {
+    pub(super) price: f64,
+    pub(super) count: f64,
+    /// How much the price rises per unit from here on.
+    pub(super) stiffness: f64,
+}
+
+/// The real response of what lies below each region, for one size.
+pub(super) struct Relaxation<'a> {
+    tree: &'a Tree,
+    /// Which of the tree's leaves lie below each region.
+    below: Vec<Range<usize>>,
+    /// For each level, the kinks of the sum of the children's responses, in order of price, one for
+    /// each leaf and at its region's place in [`Relaxation::below`].
+    pub(super) levels: Vec<Vec<Kink>>,
+}
+
+impl<'a> Relaxation<'a> {
+    pub(super) fn new(tree: &'a Tree) -> Relaxation<'a> {
+        let leaves = tree.leaves();
+        let mut below = vec![0..0; tree.regions().len()];
+        for (place, region) in leaves.clone().enumerate() {
+            below[region] = place..place + 1;
+        }
+        for region in (0..leaves.start).rev() {
+            let children = &tree.regions()[region].children;
+            below[region] = below[children.start].start..below[children.end - 1].end;
+        }
+        // below a leaf there is nothing that costs
+        let free = Kink { price: 0.0, count: 0.0, stiffness: 0.0 };
+        Relaxation { tree, below, levels: vec![vec![free; leaves.len()]; tree.depth()] }
+    }
+
+    pub(super) fn fit(&mut self, targets: &[Target], checkpoint: &mut dyn FnMut()) {
+        // the prices at which the slope of the sum changes, and by how much
+        let mut turns: Vec<(f64, f64)> = Vec::new();
+        for level in (0..self.levels.len() - 1).rev() {
+            let (upper, lower) = self.levels.split_at_mut(level + 1);
+            for region in self.tree.level(level) {
+                checkpoint();
+                turns.clear();
+                for child in self.tree.regions()[region].children.clone() {
+                    let target = targets[child];
+                    let mut slope = 0.0;
+                    turns.extend(lower[0][self.below[child].clone()].iter().map(|kink| {
+                        let before = slope;
+                        slope = 1.0 / (kink.stiffness + 2.0 * target.weight);
+                        (kink.price + target.slope(kink.count), slope - before)
+                    }));
+                }
+                turns.sort_by(|a, b| a.0.total_cmp(&b.0));
+
+                let (mut last, mut count, mut slope) = (turns[0].0, 0.0, 0.0);
+                for (kink, &(price, gain)) in
+                    upper[level][self.below[region].clone()].iter_mut().zip(&turns)
+                {
+                    count += slope * (price - last);
+                    slope += gain;
+                    last = price;
+                    *kink = Kink { price, count, stiffness: 1.0 / slope };
+                }
+            }
+        }
+    }
+
+    /// The price that each region sees when the root sees this one, and for a leaf its response.
+    pub(super) fn prices(&self, targets: &[Target], root: f64) -> Vec<f64> {
+        let mut prices = vec![root; targets.len()];
+        for level in 0..self.levels.len() {
+            for region in self.tree.level(level) {
+                let kinks = &self.levels[level][self.below[region].clone()];
+                let (_, price) = respond(kinks, targets[region], prices[region]);
+                prices[self.tree.regions()[region].children.clone()].fill(price);
+            }
+        }
+        prices
+    }
+}
+
+/// The real response of a region to a price, given that of its children together, and the price
+/// that they see.
+pub(super) fn respond(kinks: &[Kink], target: Target, price: f64) -> (f64, f64) {
+    let own = |kink: &Kink| kink.price + target.slope(kink.count);
+    let passed = kinks.partition_point(|kink| own(kink) <= price);
+    if passed == 0 {
+        return (0.0, kinks[0].price);
+    }
+    let kink = kinks[passed - 1];
+    let beyond = (price - own(&kink)) / (kink.stiffness + 2.0 * target.weight);
+    // rounding must not lead past the next kink: from there on a price may mean far larger counts
+    let next = kinks.get(passed).map_or(f64::INFINITY, |next| next.price);
+    (kink.count + beyond, (kink.price + kink.stiffness * beyond).min(next))
+}
+
+/// The price to which the real responses of all sizes add up to the total.
+pub(super) fn clearing_price(
+    noisy: &NoisyCounts,
+    relaxation: &mut Relaxation,
+    total: u64,
+    checkpoint: &mut dyn FnMut(),
+) -> f64 {
+    let mut roots: Vec<(Target, Vec<Kink>)> = Vec::with_capacity(noisy.sizes);
+    for size in 0..noisy.sizes {
+        let targets = noisy.targets(size);
+        relaxation.fit(&targets, checkpoint);
+        roots.push((targets[0], relaxation.levels[0].clone()));
+    }
+    last_price(total as f64, checkpoint, |price| {
+        roots.iter().map(|(target, kinks)| respond(kinks, *target, price).0).sum()
+    })
+}
+
+/// The last price to which a response that rises with the price is not more than the total: at most
+/// 64 halvings of the floating-point numbers.
+pub(in crate::hierarchy) fn last_price(
+    total: f64,
+    checkpoint: &mut dyn FnMut(),
+    response: impl Fn(f64) -> f64,
+) -> f64 {
+    let (mut low, mut high) = (rank(-1e200), rank(1e200)); // beyond any price
+    loop {
+        checkpoint();
+        let middle = i64::midpoint(low, high);
+        if middle == low || middle == high {
+            return ranked(low);
+        }
+        if response(ranked(middle)) > total { high = middle } else { low = middle }
+    }
+}
+
+/// A number's place among all floating-point numbers in their order, without gaps.
+pub(super) fn rank(number: f64) -> i64 {
+    let bits = number.to_bits() as i64;
+    if bits < 0 { bits ^ i64::MAX } else { bits }
+}
+
+/// The number of a rank.
+pub(super) fn ranked(rank: i64) -> f64 {
+    f64::from_bits(if rank < 0 { rank ^ i64::MAX } else { rank } as u64)
+}
