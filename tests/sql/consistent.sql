@@ -4,6 +4,8 @@
 CREATE TABLE us (path text[], size bigint, groups numeric);
 INSERT INTO us VALUES ('{}', 1, 2), ('{GA}', 1, 3), ('{NY}', 1, 0);
 SELECT * FROM dp_hierarchy_consistent('us', 'pgsr') ORDER BY path;
+-- as running totals they are 3, 3 and 2, and the nearest consistent ones 3, 3 and 3
+SELECT * FROM dp_hierarchy_consistent('us', 'chain') ORDER BY path;
 
 -- every method; without totals, with the root's, with every region's
 CREATE TABLE census (path text[], size int, groups float8, variance real);
