@@ -47,7 +47,27 @@ COMMENT ON FUNCTION dp_coco_out(dp_coco) IS 'text output of dp_coco';
 COMMENT ON FUNCTION dp_coco_recv(internal) IS 'binary input of dp_coco';
 COMMENT ON FUNCTION dp_coco_send(dp_coco) IS 'binary output of dp_coco';
 
--- there is no cast between the two types, on purpose
+CREATE TYPE bins;
+CREATE FUNCTION bins_in(cstring) RETURNS bins
+    AS 'MODULE_PATHNAME', 'bins_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bins_out(bins) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'bins_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bins_recv(internal) RETURNS bins
+    AS 'MODULE_PATHNAME', 'bins_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bins_send(bins) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'bins_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE bins (
+    INPUT = bins_in, OUTPUT = bins_out, RECEIVE = bins_recv, SEND = bins_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended
+);
+COMMENT ON TYPE bins IS
+    'exact histogram over consecutive bins, CONFIDENTIAL: how many rows there are in each bin from lo to hi - 1; written [lo,hi){bin:count, ...}';
+COMMENT ON FUNCTION bins_in(cstring) IS 'text input of bins';
+COMMENT ON FUNCTION bins_out(bins) IS 'text output of bins';
+COMMENT ON FUNCTION bins_recv(internal) IS 'binary input of bins';
+COMMENT ON FUNCTION bins_send(bins) IS 'binary output of bins';
+
+-- there is no cast between confidential and released types, on purpose
 CREATE FUNCTION coco_to_jsonb(coco) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'coco_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION coco_to_jsonb(coco) IS 'the histogram as {"size": groups, ...}; behind the cast';
@@ -58,6 +78,11 @@ CREATE FUNCTION dp_coco_to_jsonb(dp_coco) RETURNS jsonb
 COMMENT ON FUNCTION dp_coco_to_jsonb(dp_coco) IS 'the histogram as {"size": groups, ...}; behind the cast';
 CREATE CAST (dp_coco AS jsonb) WITH FUNCTION dp_coco_to_jsonb(dp_coco);
 COMMENT ON CAST (dp_coco AS jsonb) IS '{"size": groups, ...}';
+CREATE FUNCTION bins_to_jsonb(bins) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'bins_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bins_to_jsonb(bins) IS 'the bins as {"lo": lo, "hi": hi, "counts": {"bin": count, ...}}; behind the cast';
+CREATE CAST (bins AS jsonb) WITH FUNCTION bins_to_jsonb(bins);
+COMMENT ON CAST (bins AS jsonb) IS '{"lo": lo, "hi": hi, "counts": {"bin": count, ...}}';
 
 
 -- Exact aggregates (aggregates.rs) --------------------------------------------------------------
@@ -78,6 +103,23 @@ CREATE AGGREGATE coco_agg(h coco) (
     SFUNC = coco_merge, STYPE = coco, INITCOND = '{}', COMBINEFUNC = coco_merge, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE coco_agg(coco) IS 'exact histogram of all the groups of several histograms';
+
+CREATE FUNCTION bins_add(bins, bin bigint, lo bigint, hi bigint) RETURNS bins
+    AS 'MODULE_PATHNAME', 'bins_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bins_add(bins, bigint, bigint, bigint) IS 'counts one row in its bin';
+CREATE FUNCTION bins_merge(bins, bins) RETURNS bins
+    AS 'MODULE_PATHNAME', 'bins_merge_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bins_merge(bins, bins) IS 'adds counts to others with the same bounds';
+
+CREATE AGGREGATE bins_agg(bin bigint, lo bigint, hi bigint) (
+    SFUNC = bins_add, STYPE = bins, COMBINEFUNC = bins_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bins_agg(bigint, bigint, bigint) IS
+    'exact counts of the bins lo to hi - 1, at most 2^24 of them; a bin outside counts in the first or last one, a NULL bin not at all; NULL without rows';
+CREATE AGGREGATE bins_agg(b bins) (
+    SFUNC = bins_merge, STYPE = bins, COMBINEFUNC = bins_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bins_agg(bins) IS 'exact counts of several values of type bins together; their bounds must be the same';
 
 
 -- Releases of one histogram (histogram.rs, aggregates.rs) ---------------------------------------

@@ -1,35 +1,36 @@
-//! `coco_agg` in both forms, and the release aggregate in one step.
+//! `coco_agg` and `bins_agg` in both forms, and the release aggregate in one step.
 
 use super::errors::{Result, error, internal, invalid, required};
-use super::expanded;
+use super::expanded::{self, State};
 use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request};
 use crate::coco::{Coco, DpCoco, Tally};
+use crate::ranges::{Bins, Bounds, BoundsError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal};
 use pgrx::pg_sys::{FunctionCallInfo, MemoryContext, Oid};
 use pgrx::prelude::*;
 use pgrx::{FromDatum, PgMemoryContexts};
 
-/// A `coco` that is being aggregated: the datum itself, so that it can be changed in place.
-struct CocoState(pg_sys::Datum);
+/// A `coco` or `bins` that is being aggregated: the datum itself, so that it can be changed in place.
+struct StateDatum(pg_sys::Datum);
 
-impl FromDatum for CocoState {
+impl FromDatum for StateDatum {
     unsafe fn from_polymorphic_datum(
         datum: pg_sys::Datum,
         is_null: bool,
         _: Oid,
-    ) -> Option<CocoState> {
-        (!is_null).then_some(CocoState(datum))
+    ) -> Option<StateDatum> {
+        (!is_null).then_some(StateDatum(datum))
     }
 }
 
-unsafe impl<'fcx> ArgAbi<'fcx> for CocoState {
-    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> CocoState {
+unsafe impl<'fcx> ArgAbi<'fcx> for StateDatum {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> StateDatum {
         unsafe { arg.unbox_arg_using_from_datum() }.expect("the argument is not NULL")
     }
 }
 
-unsafe impl BoxRet for CocoState {
+unsafe impl BoxRet for StateDatum {
     unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
         unsafe { fcinfo.return_raw_datum(self.0) }
     }
@@ -42,14 +43,17 @@ fn aggregate_context(fcinfo: FunctionCallInfo) -> Option<MemoryContext> {
     (kind != 0).then_some(context)
 }
 
-fn change(
-    state: CocoState,
+/// How long a changed state has to live.
+fn lifetime(fcinfo: FunctionCallInfo) -> MemoryContext {
+    aggregate_context(fcinfo).unwrap_or_else(|| PgMemoryContexts::CurrentMemoryContext.value())
+}
+
+fn change<S: State>(
+    state: StateDatum,
     fcinfo: FunctionCallInfo,
-    apply: impl FnOnce(&mut Tally),
-) -> Result<CocoState> {
-    let lifetime =
-        aggregate_context(fcinfo).unwrap_or_else(|| PgMemoryContexts::CurrentMemoryContext.value());
-    Ok(CocoState(unsafe { expanded::change(state.0, lifetime, apply) }?))
+    apply: impl FnOnce(&mut S) -> Result<()>,
+) -> Result<StateDatum> {
+    Ok(StateDatum(unsafe { expanded::change(state.0, lifetime(fcinfo), apply) }?))
 }
 
 /// Adds one group to a histogram: the transition function of `coco_agg(size)`.
@@ -58,10 +62,10 @@ fn change(
 /// them. Releases never fail on private rows: see `Request::public_size` and `source`.
 #[pg_extern(immutable, parallel_safe)]
 fn coco_add(
-    state: Option<CocoState>,
+    state: Option<StateDatum>,
     size: Option<i64>,
     fcinfo: FunctionCallInfo,
-) -> Result<CocoState> {
+) -> Result<StateDatum> {
     let state = required(state, "coco")?;
     let size = required(size, "size").map_err(|report| {
         report.set_hint("Use coalesce(size, 0) for groups without entities, or leave them out.")
@@ -70,13 +74,77 @@ fn coco_add(
         error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "size must not be negative")
             .set_hint("A size is the number of entities in a group.")
     })?;
-    change(state, fcinfo, |tally| tally.add(size, 1))
+    change(state, fcinfo, |tally: &mut Tally| {
+        tally.add(size, 1);
+        Ok(())
+    })
 }
 
 /// Adds a histogram to another: the combine function, and the transition of `coco_agg(coco)`.
 #[pg_extern(immutable, parallel_safe)]
-fn coco_merge(state: CocoState, other: Coco, fcinfo: FunctionCallInfo) -> Result<CocoState> {
-    change(state, fcinfo, |tally| tally.merge(&other))
+fn coco_merge(state: StateDatum, other: Coco, fcinfo: FunctionCallInfo) -> Result<StateDatum> {
+    change(state, fcinfo, |tally: &mut Tally| {
+        tally.merge(&other);
+        Ok(())
+    })
+}
+
+/// Counts one row in its bin: the transition function of `bins_agg(bin, lo, hi)`. A bin outside of
+/// the bounds counts in the nearest one, a NULL bin not at all.
+#[pg_extern(immutable, parallel_safe)]
+fn bins_add(
+    state: Option<StateDatum>,
+    bin: Option<i64>,
+    lo: Option<i64>,
+    hi: Option<i64>,
+    fcinfo: FunctionCallInfo,
+) -> Result<StateDatum> {
+    let (lo, hi) = (required(lo, "lo")?, required(hi, "hi")?);
+    let count = |bins: &mut Bins| {
+        if let Some(bin) = bin {
+            bins.add(bin, 1);
+        }
+    };
+    let Some(state) = state else {
+        let mut bins = Bins::empty(bounds(lo, hi)?);
+        count(&mut bins);
+        return Ok(StateDatum(unsafe { expanded::expand(bins, lifetime(fcinfo)) }?));
+    };
+    change(state, fcinfo, |bins: &mut Bins| {
+        let bounds = bins.bounds();
+        if (lo, hi) != (bounds.lo(), bounds.hi()) {
+            return Err(invalid(
+                format!("lo and hi must be the same for all rows, got {bounds} and [{lo},{hi})"),
+                "Use constants, not columns.",
+            ));
+        }
+        count(bins);
+        Ok(())
+    })
+}
+
+/// Adds counts to others: the combine function, and the transition of `bins_agg(bins)`.
+#[pg_extern(immutable, parallel_safe)]
+fn bins_merge(state: StateDatum, other: Bins, fcinfo: FunctionCallInfo) -> Result<StateDatum> {
+    change(state, fcinfo, |bins: &mut Bins| {
+        bins.merge(&other).map_err(|error| {
+            invalid(error.to_string(), "Only values of type bins with the same lo and hi add up.")
+        })
+    })
+}
+
+/// The bounds that two arguments give.
+fn bounds(lo: i64, hi: i64) -> Result<Bounds> {
+    Bounds::new(lo, hi).map_err(|problem| match problem {
+        BoundsError::Empty { .. } => invalid(
+            problem.to_string(),
+            "The bins are lo, lo + 1, ..., hi - 1: for ages up to 99, lo is 0 and hi is 100.",
+        ),
+        BoundsError::TooMany { .. } => {
+            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
+                .set_hint("Use wider bins, for example bin / 10, or closer bounds.")
+        }
+    })
 }
 
 /// The state of the one-step aggregate: the sizes so far and what was asked for.

@@ -1,92 +1,159 @@
-//! `coco` and `dp_coco` as PostgreSQL types. On disk both are a varlena with the bytes of
-//! [`Coco::to_bytes`]; only `dp_coco` says that a mechanism made it.
+//! `coco`, `dp_coco` and `bins` as PostgreSQL types. On disk each is a varlena with a version byte
+//! and what follows it; only the types whose names begin with dp_ say that a mechanism made them.
 
 use super::errors::{Result, error};
 use super::expanded;
-use crate::coco::{Coco, DpCoco, FormatError};
+use crate::coco::{self, Coco, DpCoco, Tally};
+use crate::ranges::{self, Bins};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal, JsonB};
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
+use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
 use pgrx::{FromDatum, IntoDatum, varlena_to_byte_slice};
 use std::ffi::{CStr, CString};
 
-/// A histogram type as PostgreSQL stores it.
-trait Stored: Sized {
+/// A type of values that PostgreSQL stores.
+pub(super) trait Stored: Sized {
     const NAME: &'static str;
-    fn from_histogram(histogram: Coco) -> Self;
-    fn as_histogram(&self) -> &Coco;
+    /// How a value is written.
+    const HINT: &'static str;
+    type FormatError: std::error::Error;
+
+    fn read_text(text: &str) -> std::result::Result<Self, Self::FormatError>;
+    fn text(&self) -> String;
+    fn read_bytes(bytes: &[u8]) -> std::result::Result<Self, Self::FormatError>;
+    fn bytes(&self) -> Vec<u8>;
+    fn json(&self) -> serde_json::Value;
+
+    /// The value behind a datum in the course of an aggregation.
+    unsafe fn of_expanded(_: pg_sys::Datum) -> Option<Self> {
+        None
+    }
+}
+
+/// The value behind a datum.
+pub(super) unsafe fn value_of<T: Stored>(datum: pg_sys::Datum) -> T {
+    unsafe {
+        if let Some(value) = T::of_expanded(datum) {
+            return value;
+        }
+        let stored = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        let value = T::read_bytes(varlena_to_byte_slice(stored)).map_err(|reason| {
+            error(
+                PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+                format!("cannot read a stored value of type {}: {reason}", T::NAME),
+            )
+        });
+        value.unwrap_or_report()
+    }
 }
 
 impl Stored for Coco {
     const NAME: &'static str = "coco";
-    fn from_histogram(histogram: Coco) -> Coco {
-        histogram
+    const HINT: &'static str =
+        "A histogram is written {size:groups, ...}, for example {1:2, 2:1, 4:1}.";
+    type FormatError = coco::FormatError;
+
+    fn read_text(text: &str) -> std::result::Result<Coco, Self::FormatError> {
+        Coco::parse(text)
     }
-    fn as_histogram(&self) -> &Coco {
-        self
+    fn text(&self) -> String {
+        self.to_string()
+    }
+    fn read_bytes(bytes: &[u8]) -> std::result::Result<Coco, Self::FormatError> {
+        Coco::from_bytes(bytes)
+    }
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+    fn json(&self) -> serde_json::Value {
+        self.to_json()
+    }
+    unsafe fn of_expanded(datum: pg_sys::Datum) -> Option<Coco> {
+        unsafe { expanded::state_of::<Tally>(datum) }.map(Tally::histogram)
     }
 }
 
 impl Stored for DpCoco {
     const NAME: &'static str = "dp_coco";
-    fn from_histogram(histogram: Coco) -> DpCoco {
-        DpCoco::new(histogram)
+    const HINT: &'static str = Coco::HINT;
+    type FormatError = coco::FormatError;
+
+    fn read_text(text: &str) -> std::result::Result<DpCoco, Self::FormatError> {
+        Coco::parse(text).map(DpCoco::new)
     }
-    fn as_histogram(&self) -> &Coco {
-        self.histogram()
+    fn text(&self) -> String {
+        self.histogram().to_string()
+    }
+    fn read_bytes(bytes: &[u8]) -> std::result::Result<DpCoco, Self::FormatError> {
+        Coco::from_bytes(bytes).map(DpCoco::new)
+    }
+    fn bytes(&self) -> Vec<u8> {
+        self.histogram().to_bytes()
+    }
+    fn json(&self) -> serde_json::Value {
+        self.histogram().to_json()
     }
 }
 
-/// The histogram behind a datum of either type, stored or in the course of an aggregation.
-unsafe fn histogram_of(datum: pg_sys::Datum) -> Coco {
-    unsafe {
-        if let Some(tally) = expanded::tally_of(datum) {
-            return tally.histogram();
-        }
-        let stored = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-        Coco::from_bytes(varlena_to_byte_slice(stored)).map_err(damaged).unwrap_or_report()
+impl Stored for Bins {
+    const NAME: &'static str = "bins";
+    const HINT: &'static str =
+        "Bins are written [lo,hi){bin:count, ...}, for example [0,100){17:2, 42:5}.";
+    type FormatError = ranges::FormatError;
+
+    fn read_text(text: &str) -> std::result::Result<Bins, Self::FormatError> {
+        Bins::parse(text)
+    }
+    fn text(&self) -> String {
+        self.to_string()
+    }
+    fn read_bytes(bytes: &[u8]) -> std::result::Result<Bins, Self::FormatError> {
+        Bins::from_bytes(bytes)
+    }
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+    fn json(&self) -> serde_json::Value {
+        self.to_json()
+    }
+    unsafe fn of_expanded(datum: pg_sys::Datum) -> Option<Bins> {
+        unsafe { expanded::state_of::<Bins>(datum) }.cloned()
     }
 }
 
-fn damaged(format_error: FormatError) -> ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-        format!("cannot read a stored histogram: {format_error}"),
-    )
-}
-
-macro_rules! datum_conversions {
-    ($($histogram:ty),*) => {$(
-        impl FromDatum for $histogram {
+/// How values pass between SQL and Rust, and the functions that CREATE TYPE names.
+macro_rules! sql_type {
+    ($type:ty: $in:ident, $out:ident, $recv:ident, $send:ident, $to_jsonb:ident) => {
+        impl FromDatum for $type {
             unsafe fn from_polymorphic_datum(
                 datum: pg_sys::Datum,
                 is_null: bool,
                 _: Oid,
-            ) -> Option<$histogram> {
-                (!is_null).then(|| Stored::from_histogram(unsafe { histogram_of(datum) }))
+            ) -> Option<$type> {
+                (!is_null).then(|| unsafe { value_of(datum) })
             }
         }
 
-        impl IntoDatum for $histogram {
+        impl IntoDatum for $type {
             fn into_datum(self) -> Option<pg_sys::Datum> {
-                self.as_histogram().to_bytes().into_datum()
+                self.bytes().into_datum()
             }
 
             fn type_oid() -> Oid {
                 // the extension's schema need not be on the search path
-                super::session::extension_type(<$histogram>::NAME).unwrap_or_report()
+                super::session::extension_type(<$type>::NAME).unwrap_or_report()
             }
         }
 
-        unsafe impl<'fcx> ArgAbi<'fcx> for $histogram {
-            unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> $histogram {
+        unsafe impl<'fcx> ArgAbi<'fcx> for $type {
+            unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> $type {
                 unsafe { arg.unbox_arg_using_from_datum() }.expect("the argument is not NULL")
             }
         }
 
-        unsafe impl BoxRet for $histogram {
+        unsafe impl BoxRet for $type {
             unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
                 match self.into_datum() {
                     Some(datum) => unsafe { fcinfo.return_raw_datum(datum) },
@@ -94,29 +161,52 @@ macro_rules! datum_conversions {
                 }
             }
         }
-    )*};
+
+        #[pg_extern(immutable, parallel_safe)]
+        fn $in(text: &CStr) -> Result<$type> {
+            input(text)
+        }
+
+        #[pg_extern(immutable, parallel_safe)]
+        fn $out(value: $type) -> CString {
+            CString::new(value.text()).expect("the text form has no zero byte")
+        }
+
+        #[pg_extern(immutable, parallel_safe)]
+        fn $recv(buffer: Internal) -> Result<$type> {
+            receive(buffer)
+        }
+
+        #[pg_extern(immutable, parallel_safe)]
+        fn $send(value: $type) -> Vec<u8> {
+            value.bytes()
+        }
+
+        #[pg_extern(immutable, parallel_safe)]
+        fn $to_jsonb(value: $type) -> JsonB {
+            JsonB(value.json())
+        }
+    };
 }
 
-datum_conversions!(Coco, DpCoco);
+sql_type!(Coco: coco_in, coco_out, coco_recv, coco_send, coco_to_jsonb);
+sql_type!(DpCoco: dp_coco_in, dp_coco_out, dp_coco_recv, dp_coco_send, dp_coco_to_jsonb);
+sql_type!(Bins: bins_in, bins_out, bins_recv, bins_send, bins_to_jsonb);
 
-fn input(text: &CStr, type_name: &str) -> Result<Coco> {
+fn input<T: Stored>(text: &CStr) -> Result<T> {
     let invalid = |reason: String| {
         error(
             PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
-            format!("invalid input for type {type_name}: {reason}"),
+            format!("invalid input for type {}: {reason}", T::NAME),
         )
-        .set_hint("A histogram is written {size:groups, ...}, for example {1:2, 2:1, 4:1}.")
+        .set_hint(T::HINT)
     };
     let text = text.to_str().map_err(|e| invalid(e.to_string()))?;
-    Coco::parse(text).map_err(|e| invalid(e.to_string()))
+    T::read_text(text).map_err(|e| invalid(e.to_string()))
 }
 
-fn output(histogram: &Coco) -> CString {
-    CString::new(histogram.to_string()).expect("the text form has no zero byte")
-}
-
-/// What is left of the message in a receive function's buffer.
-fn receive(buffer: Internal, type_name: &str) -> Result<Coco> {
+/// The value in what is left of the message in a receive function's buffer.
+fn receive<T: Stored>(buffer: Internal) -> Result<T> {
     let buffer = buffer.unwrap().expect("receive functions get a buffer");
     let bytes = unsafe {
         let buffer = &mut *buffer.cast_mut_ptr::<pg_sys::StringInfoData>();
@@ -125,60 +215,10 @@ fn receive(buffer: Internal, type_name: &str) -> Result<Coco> {
         buffer.cursor = buffer.len;
         std::slice::from_raw_parts(begin, left)
     };
-    Coco::from_bytes(bytes).map_err(|reason| {
+    T::read_bytes(bytes).map_err(|reason| {
         error(
             PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION,
-            format!("invalid binary input for type {type_name}: {reason}"),
+            format!("invalid binary input for type {}: {reason}", T::NAME),
         )
     })
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn coco_in(text: &CStr) -> Result<Coco> {
-    input(text, "coco")
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn coco_out(histogram: Coco) -> CString {
-    output(&histogram)
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn coco_recv(buffer: Internal) -> Result<Coco> {
-    receive(buffer, "coco")
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn coco_send(histogram: Coco) -> Vec<u8> {
-    histogram.to_bytes()
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn coco_to_jsonb(histogram: Coco) -> JsonB {
-    JsonB(histogram.to_json())
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn dp_coco_in(text: &CStr) -> Result<DpCoco> {
-    input(text, "dp_coco").map(DpCoco::new)
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn dp_coco_out(histogram: DpCoco) -> CString {
-    output(histogram.histogram())
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn dp_coco_recv(buffer: Internal) -> Result<DpCoco> {
-    receive(buffer, "dp_coco").map(DpCoco::new)
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn dp_coco_send(histogram: DpCoco) -> Vec<u8> {
-    histogram.histogram().to_bytes()
-}
-
-#[pg_extern(immutable, parallel_safe)]
-fn dp_coco_to_jsonb(histogram: DpCoco) -> JsonB {
-    JsonB(histogram.histogram().to_json())
 }
