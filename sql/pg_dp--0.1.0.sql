@@ -67,6 +67,26 @@ COMMENT ON FUNCTION bins_out(bins) IS 'text output of bins';
 COMMENT ON FUNCTION bins_recv(internal) IS 'binary input of bins';
 COMMENT ON FUNCTION bins_send(bins) IS 'binary output of bins';
 
+CREATE TYPE dp_ranges;
+CREATE FUNCTION dp_ranges_in(cstring) RETURNS dp_ranges
+    AS 'MODULE_PATHNAME', 'dp_ranges_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dp_ranges_out(dp_ranges) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_ranges_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dp_ranges_recv(internal) RETURNS dp_ranges
+    AS 'MODULE_PATHNAME', 'dp_ranges_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION dp_ranges_send(dp_ranges) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_ranges_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE dp_ranges (
+    INPUT = dp_ranges_in, OUTPUT = dp_ranges_out, RECEIVE = dp_ranges_recv, SEND = dp_ranges_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended
+);
+COMMENT ON TYPE dp_ranges IS
+    'released, differentially private histogram over consecutive bins, from which dp_range_sums answers any range; written as JSON';
+COMMENT ON FUNCTION dp_ranges_in(cstring) IS 'text input of dp_ranges';
+COMMENT ON FUNCTION dp_ranges_out(dp_ranges) IS 'text output of dp_ranges';
+COMMENT ON FUNCTION dp_ranges_recv(internal) IS 'binary input of dp_ranges';
+COMMENT ON FUNCTION dp_ranges_send(dp_ranges) IS 'binary output of dp_ranges';
+
 -- there is no cast between confidential and released types, on purpose
 CREATE FUNCTION coco_to_jsonb(coco) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'coco_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -83,6 +103,11 @@ CREATE FUNCTION bins_to_jsonb(bins) RETURNS jsonb
 COMMENT ON FUNCTION bins_to_jsonb(bins) IS 'the bins as {"lo": lo, "hi": hi, "counts": {"bin": count, ...}}; behind the cast';
 CREATE CAST (bins AS jsonb) WITH FUNCTION bins_to_jsonb(bins);
 COMMENT ON CAST (bins AS jsonb) IS '{"lo": lo, "hi": hi, "counts": {"bin": count, ...}}';
+CREATE FUNCTION dp_ranges_to_jsonb(dp_ranges) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'dp_ranges_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dp_ranges_to_jsonb(dp_ranges) IS 'what was released: bounds, method, parameters, noisy integers; behind the cast';
+CREATE CAST (dp_ranges AS jsonb) WITH FUNCTION dp_ranges_to_jsonb(dp_ranges);
+COMMENT ON CAST (dp_ranges AS jsonb) IS 'what was released: bounds, method, parameters, noisy integers';
 
 
 -- Exact aggregates (aggregates.rs) --------------------------------------------------------------
@@ -438,6 +463,40 @@ CREATE FUNCTION dp_hierarchy_consistent(
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_hierarchy_consistent(regclass, text, regclass) IS
     'makes any noisy hierarchy consistent: integers that are not negative, children summing to parents for every size. source: a table or view with path text[], size, groups (any numbers) and, if known, variance; a size without a row counts as 0 groups. totals: path text[], groups where the number of groups is public, for the root alone or for every region (pgsr, topdown and chain keep the root''s). Post-processing of what you may read: it needs no dataset and costs no budget';
+
+
+-- Range sums (ranges.rs) ------------------------------------------------------------------------
+
+CREATE FUNCTION dp_range_release(
+        b bins, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
+        dataset text DEFAULT NULL)
+    RETURNS dp_ranges
+    AS 'MODULE_PATHNAME', 'dp_range_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp_range_release(bins, float8, float8, text, text) IS
+    'releases the counts of bins with (epsilon, delta)-differential privacy for one row more or less, so that any range sum can be read off; charged to the dataset if one is named';
+
+CREATE FUNCTION dp_range_sum(r dp_ranges, range int8range) RETURNS float8
+    AS 'MODULE_PATHNAME', 'dp_range_sum_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dp_range_sum(dp_ranges, int8range) IS
+    'how many rows lie in a range, estimated from a release: in the part of it that is inside of the bounds, 0 if it is empty. Free post-processing';
+CREATE FUNCTION dp_range_sums(r dp_ranges, ranges int8range[])
+    RETURNS TABLE (range int8range, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION dp_range_sums(dp_ranges, int8range[]) IS
+    'how many rows lie in each of the ranges, with the exact standard deviation of each answer''s noise. Free post-processing';
+CREATE FUNCTION dp_unnest(r dp_ranges) RETURNS TABLE (bin bigint, value float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_unnest_ranges_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
+COMMENT ON FUNCTION dp_unnest(dp_ranges) IS 'every bin with the estimate of its count and the standard deviation of the noise';
+
+CREATE FUNCTION dp_range_sums(
+        dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
+        bounds int8range DEFAULT NULL, method text DEFAULT 'auto')
+    RETURNS TABLE (range int8range, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp_range_sums(text, text, int8range[], float8, float8, int8range, text) IS
+    'how many rows of a dataset''s private table have a value in each of the ranges, from one release, with the exact standard deviation of each answer''s noise. Values outside of bounds count in the first or last bin, NULL in none; without bounds the bins are those of the ranges and one more on either side';
 
 
 -- Views of the catalog --------------------------------------------------------------------------

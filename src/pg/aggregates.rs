@@ -3,8 +3,9 @@
 use super::errors::{Result, error, internal, invalid, required};
 use super::expanded::{self, State};
 use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request};
+use super::ranges::checked_bounds;
 use crate::coco::{Coco, DpCoco, Tally};
-use crate::ranges::{Bins, Bounds, BoundsError};
+use crate::ranges::Bins;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal};
 use pgrx::pg_sys::{FunctionCallInfo, MemoryContext, Oid};
@@ -106,7 +107,7 @@ fn bins_add(
         }
     };
     let Some(state) = state else {
-        let mut bins = Bins::empty(bounds(lo, hi)?);
+        let mut bins = Bins::empty(checked_bounds(lo, hi)?);
         count(&mut bins);
         return Ok(StateDatum(unsafe { expanded::expand(bins, lifetime(fcinfo)) }?));
     };
@@ -130,20 +131,6 @@ fn bins_merge(state: StateDatum, other: Bins, fcinfo: FunctionCallInfo) -> Resul
         bins.merge(&other).map_err(|error| {
             invalid(error.to_string(), "Only values of type bins with the same lo and hi add up.")
         })
-    })
-}
-
-/// The bounds that two arguments give.
-fn bounds(lo: i64, hi: i64) -> Result<Bounds> {
-    Bounds::new(lo, hi).map_err(|problem| match problem {
-        BoundsError::Empty { .. } => invalid(
-            problem.to_string(),
-            "The bins are lo, lo + 1, ..., hi - 1: for ages up to 99, lo is 0 and hi is 100.",
-        ),
-        BoundsError::TooMany { .. } => {
-            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
-                .set_hint("Use wider bins, for example bin / 10, or closer bounds.")
-        }
     })
 }
 

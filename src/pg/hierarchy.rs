@@ -94,6 +94,7 @@ fn dp_hierarchy_release(
         dataset: &dataset,
         function: "dp_hierarchy_release",
         epsilon: plan.epsilon(),
+        delta: 0.0,
         rho: plan.rho(),
         mechanism: plan.describe(),
         name,

@@ -99,6 +99,7 @@ fn dp_coco_histogram(
             dataset: &dataset,
             function: "dp_coco_histogram",
             epsilon: request.plan.epsilon(),
+            delta: 0.0,
             rho: request.plan.rho(),
             mechanism: request.plan.describe(),
             name: None,

@@ -20,6 +20,8 @@ pub(super) struct Charge<'a> {
     /// The SQL function that releases.
     pub(super) function: &'static str,
     pub(super) epsilon: Epsilon,
+    /// 0 for a pure release.
+    pub(super) delta: f64,
     /// The zero-concentrated loss, for the ledger's second view.
     pub(super) rho: f64,
     /// What the mechanism will do, in its own words.
@@ -46,7 +48,7 @@ struct Request {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Charged { entry: i64 },
-    BudgetExceeded { left: String },
+    BudgetExceeded { left: String, delta_left: String },
     LimitExceeded { left: String },
     NoDataset,
     NoGrant,
@@ -57,7 +59,7 @@ enum Answer {
 /// Errors: less than the charge is left (nothing is spent then); the dataset or the grant is gone
 /// or not committed yet; the worker could not do it.
 pub(super) fn charge(charge: &Charge) -> Result<i64> {
-    let Charge { dataset, function, epsilon, rho, mechanism, name } = charge;
+    let Charge { dataset, function, epsilon, delta, rho, mechanism, name } = charge;
     let mut parameters = mechanism.clone();
     parameters["name"] = (*name).into();
     let request = Request {
@@ -66,7 +68,7 @@ pub(super) fn charge(charge: &Charge) -> Result<i64> {
         who: role_name(current_role()),
         function: function.to_string(),
         epsilon: epsilon.decimal(),
-        delta: "0".into(),
+        delta: delta.to_string(),
         rho: *rho,
         parameters,
     };
@@ -83,7 +85,20 @@ pub(super) fn charge(charge: &Charge) -> Result<i64> {
     };
     match answer {
         Answer::Charged { entry } => Ok(entry),
-        Answer::BudgetExceeded { left } => Err(exceeded("the budget of", left)),
+        Answer::BudgetExceeded { left, .. } if *delta == 0.0 => {
+            Err(exceeded("the budget of", left))
+        }
+        Answer::BudgetExceeded { left, delta_left } => Err(error(
+            PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!(
+                "epsilon {epsilon} with delta {delta} exceeds what is left of the budget of dataset \
+                 \"{name}\": epsilon {left}, delta {delta_left}"
+            ),
+        )
+        .set_hint(
+            "Nothing was spent. Deltas add up to at most half of the dataset's delta_budget, or \
+             the zCDP bound at the other half has to fit: dp_budget shows both.",
+        )),
         Answer::LimitExceeded { left } => Err(exceeded("your limit on", left)),
         Answer::NoDataset => Err(error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
@@ -121,12 +136,14 @@ fn check_and_record(
                 trim_scale(epsilon_budget - epsilon_sum)::text, \
                 epsilon_budget::float8, delta_budget::float8, \
                 (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
-                (delta_sum + $4::numeric)::float8 \
+                (delta_sum + $4::numeric)::float8, \
+                trim_scale(greatest(delta_budget / 2 - delta_sum, 0))::text \
            FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
         &[(*dataset).into(), epsilon.into(), rho_decimal.as_str().into(), delta.into()],
         |row| {
             let within_sum = row.get::<bool>(1)?.unwrap_or(false);
             let left = row.get::<String>(2)?.unwrap_or_default();
+            let delta_left = row.get::<String>(8)?.unwrap_or_default();
             let budget = row.get::<f64>(3)?.unwrap_or(0.0);
             let delta_budget = row.get::<f64>(4)?.unwrap_or(0.0);
             let after = Totals {
@@ -138,13 +155,15 @@ fn check_and_record(
             // compared as the decimal that it is
             let views = after.views(delta_budget);
             let basic = views.basic.is_some() && within_sum;
-            Ok((basic || views.zcdp.is_some_and(|epsilon| epsilon <= budget), left))
+            Ok((basic || views.zcdp.is_some_and(|epsilon| epsilon <= budget), left, delta_left))
         },
     )?;
     match budget {
         None => return Ok(Answer::NoDataset),
-        Some((false, left)) => return Ok(Answer::BudgetExceeded { left }),
-        Some((true, _)) => {}
+        Some((false, left, delta_left)) => {
+            return Ok(Answer::BudgetExceeded { left, delta_left });
+        }
+        Some((true, ..)) => {}
     }
     let grantee = grantee.map(i64::from);
     if grantee.is_some() {

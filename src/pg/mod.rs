@@ -17,6 +17,7 @@ mod expanded;
 mod hierarchy;
 mod histogram;
 mod ledger;
+mod ranges;
 mod relation;
 mod session;
 mod source;

@@ -9,6 +9,7 @@ use super::relation::{Relation, open};
 use super::session::{exists, extension_schema, read_rows};
 use crate::coco::Coco;
 use crate::hierarchy::{MAX_LEVELS, Tree};
+use crate::ranges::{Bins, Bounds};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
@@ -315,16 +316,57 @@ impl Source {
         Tree::from_leaves(self.hierarchy.len(), joined.collect()).map_err(internal)
     }
 
+    /// Refuses a column of the private table that has no bins, and a dataset whose rows are not
+    /// what is hidden. Reads no row; to be called before charging.
+    pub(super) fn check_values(&self, column: &str) -> Result<()> {
+        if self.size_column.is_some() {
+            return Err(invalid(
+                "range sums have no meaning for a dataset with size_column",
+                "They count rows. Declare a dataset whose rows are the entities.",
+            ));
+        }
+        let entities = open(self.entities, "entities")?;
+        if entities.column("value_column", column)?.family() != pg_sys::INT8OID {
+            return Err(invalid(
+                format!("value_column: column \"{column}\" is not of an integer type"),
+                "Use smallint, integer or bigint, each number being a bin.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The exact counts of a column's values. Confidential.
+    ///
+    /// Values outside of the bounds count in the nearest bin, NULL in none.
+    pub(super) fn read_bins(&self, column: &str, bounds: Bounds) -> Result<Bins> {
+        let column = quote_identifier(column);
+        let entities = open(self.entities, "entities")?.name;
+        let mut bins = None;
+        read_rows(
+            &format!(
+                "SELECT {}.bins_agg({column}::bigint, {}, {}) FROM {}",
+                extension_schema()?,
+                bounds.lo(),
+                bounds.hi(),
+                self.used_rows(&entities, std::slice::from_ref(&column))
+            ),
+            |row| {
+                bins = row.get::<Bins>(1);
+                Ok(())
+            },
+        )?;
+        Ok(bins.unwrap_or_else(|| Bins::empty(bounds))) // no rows
+    }
+
     /// The rows of the private table that count: all, or of each unit of privacy so many, chosen
     /// at random, afresh for each release. A row without a unit is nobody's and is left out.
     ///
     /// Each row's rank must depend on no other unit's rows, or a unit would have an influence beyond
     /// its own rows. So the order is that of independent draws from the operating system's
     /// generator (gen_random_uuid), not of random(), which a caller can seed.
-    fn used_rows(&self, entities: &str) -> String {
+    fn used_rows(&self, entities: &str, columns: &[String]) -> String {
         let Some(unit) = &self.privacy_unit else { return entities.to_string() };
         let unit = quote_identifier(unit);
-        let columns = quoted(&self.group_key);
         format!(
             "(SELECT * FROM (SELECT {}, row_number() OVER (PARTITION BY {unit} \
                  ORDER BY gen_random_uuid()) AS {RANK} FROM {entities} WHERE {unit} IS NOT NULL) AS r \
@@ -340,9 +382,9 @@ impl Source {
     /// 1.00) are two, or a private row could decide which one is shown. Printing calls the types'
     /// output functions, no cast that someone may have defined.
     fn leaf_query(&self, max_size: u64) -> Result<String> {
-        let entities = self.used_rows(&open(self.entities, "entities")?.name);
         let schema = extension_schema()?;
         let key = quoted(&self.group_key);
+        let entities = self.used_rows(&open(self.entities, "entities")?.name, &key);
         let labels: Vec<String> =
             (1..=self.hierarchy.len()).map(|n| format!("\"region {n} (pg_dp)\"")).collect();
         let labelled: String = self

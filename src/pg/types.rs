@@ -1,10 +1,10 @@
-//! `coco`, `dp_coco` and `bins` as PostgreSQL types. On disk each is a varlena with a version byte
+//! `coco`, `dp_coco`, `bins` and `dp_ranges` as PostgreSQL types. On disk each is a varlena with a version byte
 //! and what follows it; only the types whose names begin with dp_ say that a mechanism made them.
 
 use super::errors::{Result, error};
 use super::expanded;
 use crate::coco::{self, Coco, DpCoco, Tally};
-use crate::ranges::{self, Bins};
+use crate::ranges::{self, Bins, DpRanges, ReleaseFormatError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal, JsonB};
 use pgrx::pg_sys::Oid;
@@ -123,6 +123,29 @@ impl Stored for Bins {
     }
 }
 
+impl Stored for DpRanges {
+    const NAME: &'static str = "dp_ranges";
+    const HINT: &'static str =
+        "It is written as its cast to jsonb gives it; dp_range_release makes it.";
+    type FormatError = ReleaseFormatError;
+
+    fn read_text(text: &str) -> std::result::Result<DpRanges, Self::FormatError> {
+        DpRanges::parse(text)
+    }
+    fn text(&self) -> String {
+        self.to_json().to_string()
+    }
+    fn read_bytes(bytes: &[u8]) -> std::result::Result<DpRanges, Self::FormatError> {
+        DpRanges::from_bytes(bytes)
+    }
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+    fn json(&self) -> serde_json::Value {
+        self.to_json()
+    }
+}
+
 /// How values pass between SQL and Rust, and the functions that CREATE TYPE names.
 macro_rules! sql_type {
     ($type:ty: $in:ident, $out:ident, $recv:ident, $send:ident, $to_jsonb:ident) => {
@@ -192,6 +215,7 @@ macro_rules! sql_type {
 sql_type!(Coco: coco_in, coco_out, coco_recv, coco_send, coco_to_jsonb);
 sql_type!(DpCoco: dp_coco_in, dp_coco_out, dp_coco_recv, dp_coco_send, dp_coco_to_jsonb);
 sql_type!(Bins: bins_in, bins_out, bins_recv, bins_send, bins_to_jsonb);
+sql_type!(DpRanges: dp_ranges_in, dp_ranges_out, dp_ranges_recv, dp_ranges_send, dp_ranges_to_jsonb);
 
 fn input<T: Stored>(text: &CStr) -> Result<T> {
     let invalid = |reason: String| {

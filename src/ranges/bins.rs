@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::Range;
 
 /// How many bins a value may have; its counts then take 128 megabytes.
 pub const MAX_BINS: usize = 1 << 24;
@@ -64,6 +65,14 @@ impl Bounds {
     /// The number of bins.
     pub fn bins(self) -> usize {
         (self.hi - self.lo) as usize
+    }
+
+    /// Where the counts of the bins from `lower` to before `upper` stand, of those within the
+    /// bounds; None is no limit.
+    pub fn inside(self, lower: Option<i64>, upper: Option<i64>) -> Range<usize> {
+        let index = |bin: i64| (bin.clamp(self.lo, self.hi) - self.lo) as usize;
+        let start = lower.map_or(0, index);
+        start..upper.map_or(self.bins(), index).max(start)
     }
 
     /// Where the count of a bin stands; that of the nearest bin for one outside of the bounds.
@@ -362,6 +371,24 @@ mod tests {
             "from lo -9223372036854775808 to hi 9223372036854775807 there are \
              18446744073709551615 bins, more than 16777216"
         );
+    }
+
+    #[test]
+    fn the_part_of_a_range_inside() {
+        let here = bounds(-5, 5);
+        for (lower, upper, inside) in [
+            (None, None, 0..10),
+            (Some(-5), Some(5), 0..10),
+            (Some(-7), Some(-3), 0..2),
+            (Some(4), None, 9..10),
+            (None, Some(i64::MIN), 0..0),
+            (Some(i64::MAX), None, 10..10),
+            (Some(3), Some(1), 8..8),
+        ] {
+            assert_eq!(here.inside(lower, upper), inside);
+        }
+        let all = bounds(i64::MIN, i64::MIN + 1);
+        assert_eq!(all.inside(Some(i64::MIN), Some(i64::MAX)), 0..1);
     }
 
     #[test]

@@ -1,0 +1,90 @@
+-- Range sums from a release of bins. The noise of epsilon = 1e6 is 0.
+SELECT r.* FROM dp_range_sums(dp_range_release('[0,10){0:1, 3:2, 7:5, 9:1}', 1e6, method => 'flat'),
+    '{"[0,10)", "[3,8)", "[4,7)", "[3,3]", "[-5,4)", "[7,99)", "[20,30)", "(,5)", "[5,)", "(,)", empty}') AS r;
+CREATE TABLE released AS SELECT dp_range_release('[-2,4){-1:3, 3:4}', 1e6, method => 'flat') AS r;
+SELECT dp_range_sum(r, '[-2,0)'), dp_range_sum(r, '[0,10]'), dp_range_sum(r, 'empty') AS of_nothing, dp_range_sum(r, NULL) AS unknown FROM released;
+SELECT u.* FROM released, dp_unnest(r) AS u;
+SELECT count(*) AS no_ranges FROM released, dp_range_sums(r, '{}');
+SELECT count(*) AS answers, min(sum) = max(sum) AS of_one_release
+  FROM dp_range_sums(dp_range_release('[0,4){1:5}', 0.1), ARRAY[int8range(0, 4), int8range(0, 4)]);
+
+-- as text, binary and jsonb
+SELECT r::jsonb->'lo' AS lo, r::jsonb->'hi' AS hi, r::text::dp_ranges::text = r::text AS same FROM released;
+CREATE TABLE copied (LIKE released);
+\copy released TO PROGRAM 'cat > /tmp/pg_dp_ranges.bin' (FORMAT binary)
+\copy copied FROM PROGRAM 'cat /tmp/pg_dp_ranges.bin; rm /tmp/pg_dp_ranges.bin' (FORMAT binary)
+SELECT c.r::text = s.r::text AS same FROM copied AS c, released AS s;
+SELECT e.* FROM released, LATERAL (VALUES (r::text || 'x'), ('{}'), (''), ((r::jsonb || '{"hi": 9}')::text), ((r::jsonb || '{"hi": -9}')::text)) AS bad(input),
+       error_of(format('SELECT %L::dp_ranges', input)) AS e;
+SELECT * FROM error_of($$SELECT '[0,5){}'::bins::dp_ranges$$);
+SELECT * FROM error_of($$SELECT dp_range_sum('[0,5){}'::bins, '[0,5)')$$);
+
+-- a column of a private table; the answers are about the rows in the ranges, whatever lies around them
+CREATE TABLE person (id int, age smallint, name text);
+INSERT INTO person SELECT i, age, 'p' || i FROM unnest('{0,5,17,18,18,64,65,99,120,-3,NULL,NULL}'::int[]) WITH ORDINALITY AS p(age, i);
+SELECT dp_create_dataset('people', 'person', '{id}', '{}', epsilon_budget => 1e9, delta_budget => 1e-6);
+SELECT * FROM dp_range_sums('people', 'age', '{"[0,18)", "[18,65)", "[65,100)", "[5,6)", empty}', 1e6);
+SELECT range, sum FROM dp_range_sums('people', 'age', '{"(,18)", "[18,)", "(,)", "[60,80)"}', 1e6);
+-- with bounds, what is outside counts in the first or last bin
+SELECT range, sum FROM dp_range_sums('people', 'age', '{"(,)", "[10,20)", "[60,70)", "[0,200)"}', 1e6, bounds => '[10,70)');
+SELECT range, sum FROM dp_range_sums('people', 'id', '{"[1,6)"}', 1e6);
+CREATE TABLE nobody (id int, age bigint);
+SELECT dp_create_dataset('nobody', 'nobody', '{id}', '{}', epsilon_budget => 1e9);
+SELECT range, sum FROM dp_range_sums('nobody', 'age', '{"[0,6)"}', 1e6);
+CREATE TABLE extreme AS SELECT * FROM (VALUES (1, 9223372036854775807), (2, -9223372036854775808), (3, NULL)) AS v(id, age);
+SELECT dp_create_dataset('extreme', 'extreme', '{id}', '{}', epsilon_budget => 1e9);
+SELECT range, sum FROM dp_range_sums('extreme', 'age', '{"[9223372036854775800,9223372036854775807)", "[9223372036854775806,)"}', 1e6);
+SELECT range, sum FROM dp_range_sums('extreme', 'age', '{"(,-9223372036854775807)", "[-9223372036854775808,0)"}', 1e6, bounds => '[-9223372036854775808,-9223372036854775800)');
+
+-- charges: a release of bins, of a column
+SELECT dp_create_dataset('charged', 'person', '{id}', '{}', epsilon_budget => 1);
+SELECT count(*) FROM dp_range_sums('charged', 'age', '{"[0,18)"}', 0.25);
+CREATE TABLE by_hand AS SELECT dp_range_release('[0,10){}', 0.5, dataset => 'charged') AS r;
+SELECT function, epsilon, delta, parameters->>'bounds' AS bounds, parameters->>'value_column' AS value_column
+  FROM dp.ledger WHERE dataset = 'charged' ORDER BY id;
+SELECT * FROM error_of($$SELECT dp_range_sums('charged', 'age', '{"[0,18)"}', 0.5)$$);
+SELECT * FROM error_of($$SELECT dp_range_release('[0,10){}', 0.5, dataset => 'charged')$$);
+BEGIN;
+SELECT count(*) FROM dp_range_sums('charged', 'age', '{"[0,18)"}', 0.125);
+ROLLBACK;
+SELECT epsilon_spent, releases FROM dp_budget('charged');
+
+-- an analyst without a right on the table
+CREATE ROLE dp_test_analyst;
+SELECT dp_grant('charged', 'dp_test_analyst', 0.1);
+SET ROLE dp_test_analyst;
+SELECT * FROM error_of('SELECT age FROM person');
+SELECT count(*) FROM dp_range_sums('charged', 'age', '{"[0,18)"}', 0.0625);
+SELECT * FROM error_of($$SELECT dp_range_sums('charged', 'age', '{"[0,18)"}', 0.0625)$$);
+SELECT * FROM error_of($$SELECT dp_range_sums('people', 'age', '{"[0,18)"}', 1)$$);
+RESET ROLE;
+
+-- people with several rows: of ann's 100 visits 2 count, the noise is that of 2 rows
+CREATE TABLE visit (clinic int, who text, hour int);
+INSERT INTO visit SELECT 1, 'ann', 9 FROM generate_series(1, 100);
+INSERT INTO visit VALUES (1, 'bob', 10), (1, NULL, 10), (2, 'cy', NULL);
+CREATE TABLE clinic AS SELECT 1 AS clinic;
+SELECT dp_create_dataset('visits', 'visit', '{clinic}', '{}', 'clinic', epsilon_budget => 1e9, privacy_unit => 'who', max_rows_per_unit => 2);
+SELECT range, sum FROM dp_range_sums('visits', 'hour', '{"[8,10)", "[10,12)"}', 1e6);
+SELECT round(one.stddev) AS one_row, round(two.stddev) AS two_rows
+  FROM dp_range_sums('people', 'age', '{"[9,10)"}', 0.01, method => 'flat') AS one,
+       dp_range_sums('visits', 'hour', '{"[9,10)"}', 0.01, method => 'flat') AS two;
+SELECT * FROM error_of($$SELECT dp_range_release('[0,24){}', 1, dataset => 'visits')$$);
+SELECT dp_create_dataset('sized', 'person', '{id}', '{}', size_column => 'age', epsilon_budget => 1);
+SELECT * FROM error_of($$SELECT dp_range_sums('sized', 'id', '{"[0,18)"}', 0.5)$$);
+
+-- arguments that are refused; nothing is spent
+SELECT e.* FROM (VALUES ('NULL, 1'), ('''[0,9){}'', NULL'), ('''[0,9){}'', 0'), ('''[0,9){}'', -1'), ('''[0,9){}'', ''NaN'''),
+    ('''[0,9){}'', 1e-12'), ('''[0,9){}'', 1, -1'), ('''[0,9){}'', 1, 1'), ('''[0,9){}'', 1, ''NaN'''), ('''[0,9){}'', 1, NULL'),
+    ('''[0,9){}'', 1, method => ''fat'''), ('''[0,9){}'', 1, method => NULL'), ('''[0,9){}'', 1, dataset => ''nowhere'''))
+    AS bad(arguments), error_of(format('SELECT dp_range_release(%s)', arguments)) AS e;
+SELECT e.* FROM (VALUES ('NULL, ''age'', ''{"[0,9)"}'', 1'), ('''charged'', NULL, ''{"[0,9)"}'', 1'), ('''charged'', ''age'', NULL, 1'),
+    ('''charged'', ''age'', ''{}'', 1'), ('''charged'', ''age'', ''{NULL}'', 1'), ('''charged'', ''age'', ''{"(,)", empty}'', 1'),
+    ('''charged'', ''age'', ''{"[0,9)"}'', 0'), ('''charged'', ''age'', ''{"[0,9)"}'', 1, 1.5'), ('''charged'', ''age'', ''{"[0,9)"}'', 1, method => ''?'''),
+    ('''charged'', ''Age'', ''{"[0,9)"}'', 1'), ('''charged'', ''name'', ''{"[0,9)"}'', 1'), ('''charged'', ''ctid'', ''{"[0,9)"}'', 1'),
+    ('''charged'', ''age'', ''{"[0,9)"}'', 1, bounds => ''[0,)'''), ('''charged'', ''age'', ''{"[0,9)"}'', 1, bounds => ''empty'''),
+    ('''charged'', ''age'', ''{"[0,9)"}'', 1, bounds => ''[0,16777217)'''), ('''charged'', ''age'', ''{"[0,1)", "[99999999,100000000)"}'', 1'))
+    AS bad(arguments), error_of(format('SELECT dp_range_sums(%s)', arguments)) AS e;
+SELECT * FROM error_of('SELECT dp_range_sums(NULL::dp_ranges, ''{}'')') UNION ALL
+SELECT e.* FROM released, error_of(format('SELECT dp_range_sums(%L::dp_ranges, ''{NULL}'')', r)) AS e;
+SELECT epsilon_spent, releases FROM dp_budget('charged');
