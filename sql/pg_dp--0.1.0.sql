@@ -493,10 +493,37 @@ CREATE FUNCTION dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto')
     RETURNS TABLE (range int8range, sum float8, stddev float8)
-    AS 'MODULE_PATHNAME', 'dp_range_sums_of_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_numbers_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_range_sums(text, text, int8range[], float8, float8, int8range, text) IS
     'how many rows of a dataset''s private table have a value in each of the ranges, from one release, with the exact standard deviation of each answer''s noise. Values outside of bounds count in the first or last bin, NULL in none; without bounds the bins are those of the ranges and one more on either side';
+
+CREATE FUNCTION dp_range_sums(
+        dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8, delta float8 DEFAULT 0,
+        bounds daterange DEFAULT NULL, method text DEFAULT 'auto')
+    RETURNS TABLE (range daterange, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_dates_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp_range_sums(text, text, daterange[], interval, float8, float8, daterange, text) IS
+    'the same for a column of type date, in bins of bin_width that begin at the lower end of bounds, or else at the least end of the ranges; all ends must lie whole bins apart';
+
+CREATE FUNCTION dp_range_sums(
+        dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8, delta float8 DEFAULT 0,
+        bounds tsrange DEFAULT NULL, method text DEFAULT 'auto')
+    RETURNS TABLE (range tsrange, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamps_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp_range_sums(text, text, tsrange[], interval, float8, float8, tsrange, text) IS
+    'the same for a column of type timestamp, in bins of bin_width that begin at the lower end of bounds, or else at the least end of the ranges; all ends must lie whole bins apart';
+
+CREATE FUNCTION dp_range_sums(
+        dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8, delta float8 DEFAULT 0,
+        bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto')
+    RETURNS TABLE (range tstzrange, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamptzs_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp_range_sums(text, text, tstzrange[], interval, float8, float8, tstzrange, text) IS
+    'the same for a column of type timestamptz, in bins of bin_width that begin at the lower end of bounds, or else at the least end of the ranges; all ends must lie whole bins apart';
 
 
 -- Views of the catalog --------------------------------------------------------------------------

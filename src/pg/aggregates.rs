@@ -3,7 +3,7 @@
 use super::errors::{Result, error, internal, invalid, required};
 use super::expanded::{self, State};
 use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request};
-use super::ranges::checked_bounds;
+use super::interval::checked_bounds;
 use crate::coco::{Coco, DpCoco, Tally};
 use crate::ranges::Bins;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};

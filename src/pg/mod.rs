@@ -16,6 +16,7 @@ mod errors;
 mod expanded;
 mod hierarchy;
 mod histogram;
+mod interval;
 mod ledger;
 mod ranges;
 mod relation;

@@ -1,12 +1,13 @@
 //! Range sums: releases of `bins` and of a column of a dataset, and what can be read off them.
 
 use super::catalog::Dataset;
-use super::errors::{Result, all_required, error, internal, invalid, required};
+use super::errors::{Result, all_required, internal, invalid, required};
+use super::interval::{Axis, BinRange, Questions, SqlRange};
 use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::noise::words_from_system;
-use crate::ranges::{Bins, Bounds, BoundsError, DpRanges, PlanError, RangePlan};
-use pgrx::datum::{Range, RangeBound};
+use crate::ranges::{Bins, Bounds, DpRanges, PlanError, RangePlan};
+use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -38,41 +39,84 @@ fn dp_range_release(
     release(&plan, &truth)
 }
 
-/// The order matters: check all that is public, charge, read private rows, add noise.
+type AnswerRow = (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64));
+
 #[pg_extern(volatile, parallel_unsafe)]
 #[allow(clippy::too_many_arguments)] // the SQL function's arguments
-fn dp_range_sums_of_dataset(
+fn dp_range_sums_of_numbers(
     dataset: Option<&str>,
     value_column: Option<&str>,
-    ranges: Option<Vec<Option<Range<i64>>>>,
+    ranges: Option<Vec<Option<SqlRange>>>,
     epsilon: Option<f64>,
     delta: Option<f64>,
-    bounds: Option<Range<i64>>,
+    bounds: Option<SqlRange>,
     method: Option<&str>,
-) -> Result<TableIterator<'static, (name!(range, Range<i64>), name!(sum, f64), name!(stddev, f64))>>
-{
-    let dataset = required(dataset, "dataset")?;
-    let column = required(value_column, "value_column")?;
+) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
+    let ranges = some_ranges(ranges)?;
+    let questions = Questions::of_numbers(&ranges, bounds.as_ref())?;
+    of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method)
+}
+
+macro_rules! of_times {
+    ($name:ident, $type:expr) => {
+        #[pg_extern(volatile, parallel_unsafe)]
+        #[allow(clippy::too_many_arguments)] // the SQL function's arguments
+        fn $name(
+            dataset: Option<&str>,
+            value_column: Option<&str>,
+            ranges: Option<Vec<Option<SqlRange>>>,
+            bin_width: Option<Interval>,
+            epsilon: Option<f64>,
+            delta: Option<f64>,
+            bounds: Option<SqlRange>,
+            method: Option<&str>,
+        ) -> Result<
+            TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,
+        > {
+            let ranges = some_ranges(ranges)?;
+            let bin_width = required(bin_width, "bin_width")?;
+            let questions = Questions::of_times($type, &ranges, bounds.as_ref(), bin_width)?;
+            of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method)
+        }
+    };
+}
+
+of_times!(dp_range_sums_of_dates, pg_sys::DATEOID);
+of_times!(dp_range_sums_of_timestamps, pg_sys::TIMESTAMPOID);
+of_times!(dp_range_sums_of_timestamptzs, pg_sys::TIMESTAMPTZOID);
+
+fn some_ranges(ranges: Option<Vec<Option<SqlRange>>>) -> Result<Vec<SqlRange>> {
     let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
     if ranges.is_empty() {
         return Err(invalid("ranges must hold at least one range", "Nothing was spent."));
     }
-    let bounds = match bounds {
-        Some(bounds) => given_bounds(&bounds)?,
-        None => bounds_around(&ranges)?,
-    };
+    Ok(ranges)
+}
 
-    let dataset = Dataset::open(dataset)?;
+/// The order matters: check all that is public, charge, read private rows, add noise.
+fn of_dataset(
+    dataset: Option<&str>,
+    value_column: Option<&str>,
+    ranges: Vec<SqlRange>,
+    questions: Questions,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    method: Option<&str>,
+) -> Result<TableIterator<'static, AnswerRow>> {
+    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let column = required(value_column, "value_column")?;
+    let Questions { axis, bins, bounds } = questions;
     let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
     let plan = plan(bounds, epsilon, delta, method, rows_per_unit)?;
     dataset.check_source()?;
-    as_reader(dataset.source.reader(dataset.owner)?, || dataset.source.check_values(column))?;
-    charge(&dataset, "dp_range_sums", &plan, bounds, Some(column))?;
-    let truth = as_reader(dataset.source.reader(dataset.owner)?, || {
+    let reader = dataset.source.reader(dataset.owner)?;
+    as_reader(reader, || dataset.source.check_values(column, axis))?;
+    charge(&dataset, "dp_range_sums", &plan, bounds, Some((column, axis)))?;
+    let truth = as_reader(reader, || {
         read_whole_tables();
-        dataset.source.read_bins(column, bounds)
+        dataset.source.read_bins(column, axis, bounds)
     })?;
-    Ok(TableIterator::new(answers(&release(&plan, &truth)?, ranges)))
+    Ok(TableIterator::new(answers(&release(&plan, &truth)?, ranges.into_iter().zip(bins))))
 }
 
 fn plan(
@@ -96,11 +140,17 @@ fn charge(
     function: &'static str,
     plan: &RangePlan,
     bounds: Bounds,
-    column: Option<&str>,
+    column: Option<(&str, Axis)>,
 ) -> Result<()> {
     let mut mechanism = plan.describe();
     mechanism["bounds"] = bounds.to_string().into();
-    mechanism["value_column"] = column.into();
+    if let Some((column, axis)) = column {
+        mechanism["value_column"] = column.into();
+        if let Axis::Time(axis) = axis {
+            mechanism["bin_width"] = format!("{} us", axis.width).into();
+            mechanism["bin_0"] = format!("2000-01-01 + {} us", axis.origin).into();
+        }
+    }
     ledger::charge(&Charge {
         dataset,
         function,
@@ -122,79 +172,37 @@ fn release(plan: &RangePlan, truth: &Bins) -> Result<DpRanges> {
     Ok(DpRanges::new(truth.bounds(), release))
 }
 
-/// The ends of a range, `upper` not included; None where it has no end, and for an empty range.
-fn ends(range: &Range<i64>) -> Option<(Option<i64>, Option<i64>)> {
-    let (lower, upper) = range.as_ref()?;
-    // PostgreSQL writes ranges of integers in the form [lower,upper)
-    let number = |bound: &RangeBound<i64>| bound.get().copied();
-    Some((number(lower), number(upper)))
-}
-
-fn given_bounds(range: &Range<i64>) -> Result<Bounds> {
-    let unfit = |what: &str| {
-        invalid(
-            format!("bounds must have two ends, got {what} range"),
-            "For ages up to 99 it is '[0,100)'. They are public: choose them without looking.",
-        )
-    };
-    match ends(range) {
-        Some((Some(lo), Some(hi))) => checked_bounds(lo, hi),
-        Some(_) => Err(unfit("an unbounded")),
-        None => Err(unfit("an empty")),
-    }
-}
-
-/// Bounds that hold all ranges, and a bin on either side for what is in none of them.
-fn bounds_around(ranges: &[Range<i64>]) -> Result<Bounds> {
-    let ends =
-        || ranges.iter().filter_map(ends).flat_map(|(lower, upper)| [lower, upper]).flatten();
-    let (Some(least), Some(greatest)) = (ends().min(), ends().max()) else {
-        return Err(invalid(
-            "bounds must be given where no range has an end",
-            "Without bounds, the bins are those from the least to the greatest end of the ranges.",
-        ));
-    };
-    checked_bounds(least.saturating_sub(1), greatest.saturating_add(1))
-}
-
-/// The bounds that two arguments give.
-pub(super) fn checked_bounds(lo: i64, hi: i64) -> Result<Bounds> {
-    Bounds::new(lo, hi).map_err(|problem| match problem {
-        BoundsError::Empty { .. } => invalid(
-            problem.to_string(),
-            "The bins are lo, lo + 1, ..., hi - 1: for ages up to 99, lo is 0 and hi is 100.",
-        ),
-        BoundsError::TooMany { .. } => {
-            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
-                .set_hint("Use wider bins, for example bin / 10, or closer bounds.")
-        }
-    })
-}
-
-fn answers(released: &DpRanges, ranges: Vec<Range<i64>>) -> Vec<(Range<i64>, f64, f64)> {
+/// The answer to each question, whatever it was asked as.
+fn answers<Q>(
+    released: &DpRanges,
+    questions: impl Iterator<Item = (Q, Option<BinRange>)>,
+) -> Vec<(Q, f64, f64)> {
     let answers = released.release().answers();
-    let answer = |range: Range<i64>| {
-        let inside = |(lower, upper)| released.bounds().inside(lower, upper);
-        let bins = ends(&range).map_or(0..0, inside);
-        (range, answers.sum(bins.clone()), answers.variance(bins).sqrt())
+    let answer = |(question, bins): (Q, Option<BinRange>)| {
+        let inside = |bins: BinRange| released.bounds().inside(bins.lower, bins.upper);
+        let range = bins.map_or(0..0, inside);
+        (question, answers.sum(range.clone()), answers.variance(range).sqrt())
     };
-    ranges.into_iter().map(answer).collect()
+    questions.map(answer).collect()
 }
 
 #[pg_extern(immutable, parallel_safe)]
-fn dp_range_sum(r: DpRanges, range: Range<i64>) -> f64 {
-    answers(&r, vec![range])[0].1
+fn dp_range_sum(r: DpRanges, range: SqlRange) -> f64 {
+    answers(&r, std::iter::once(((), range.half_open())))[0].1
 }
 
 #[pg_extern(immutable, parallel_safe)]
 fn dp_range_sums(
     r: Option<DpRanges>,
-    ranges: Option<Vec<Option<Range<i64>>>>,
-) -> Result<TableIterator<'static, (name!(range, Range<i64>), name!(sum, f64), name!(stddev, f64))>>
-{
+    ranges: Option<Vec<Option<SqlRange>>>,
+) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let released = required(r, "r")?;
     let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
-    Ok(TableIterator::new(answers(&released, ranges)))
+    let questions = ranges.into_iter().map(|range| {
+        let bins = range.half_open();
+        (range, bins)
+    });
+    Ok(TableIterator::new(answers(&released, questions)))
 }
 
 #[pg_extern(immutable, parallel_safe)]

@@ -5,6 +5,7 @@
 //! negative sizes count as 0, sums saturate.
 
 use super::errors::{Result, error, internal, invalid};
+use super::interval::{Axis, TimeAxis};
 use super::relation::{Relation, open};
 use super::session::{exists, extension_schema, read_rows};
 use crate::coco::Coco;
@@ -316,20 +317,31 @@ impl Source {
         Tree::from_leaves(self.hierarchy.len(), joined.collect()).map_err(internal)
     }
 
-    /// Refuses a column of the private table that has no bins, and a dataset whose rows are not
-    /// what is hidden. Reads no row; to be called before charging.
-    pub(super) fn check_values(&self, column: &str) -> Result<()> {
+    /// Refuses a column of the private table that is not of the axis's type, and a dataset whose
+    /// rows are not what is hidden. Reads no row; to be called before charging.
+    pub(super) fn check_values(&self, column: &str, axis: Axis) -> Result<()> {
         if self.size_column.is_some() {
             return Err(invalid(
                 "range sums have no meaning for a dataset with size_column",
                 "They count rows. Declare a dataset whose rows are the entities.",
             ));
         }
-        let entities = open(self.entities, "entities")?;
-        if entities.column("value_column", column)?.family() != pg_sys::INT8OID {
+        let found = open(self.entities, "entities")?.column("value_column", column)?.family();
+        let (expected, name) = match axis {
+            Axis::Number => (pg_sys::INT8OID, "an integer type"),
+            Axis::Time(TimeAxis { type_oid: pg_sys::DATEOID, .. }) => {
+                (pg_sys::DATEOID, "type date")
+            }
+            Axis::Time(TimeAxis { type_oid: pg_sys::TIMESTAMPOID, .. }) => {
+                (pg_sys::TIMESTAMPOID, "type timestamp")
+            }
+            Axis::Time(_) => (pg_sys::TIMESTAMPTZOID, "type timestamptz"),
+        };
+        if found != expected {
             return Err(invalid(
-                format!("value_column: column \"{column}\" is not of an integer type"),
-                "Use smallint, integer or bigint, each number being a bin.",
+                format!("value_column: column \"{column}\" is not of {name}"),
+                "Ask an integer column with int8range[], a date with daterange[], a timestamp with \
+                 tsrange[], a timestamptz with tstzrange[].",
             ));
         }
         Ok(())
@@ -338,13 +350,28 @@ impl Source {
     /// The exact counts of a column's values. Confidential.
     ///
     /// Values outside of the bounds count in the nearest bin, NULL in none.
-    pub(super) fn read_bins(&self, column: &str, bounds: Bounds) -> Result<Bins> {
+    pub(super) fn read_bins(&self, column: &str, axis: Axis, bounds: Bounds) -> Result<Bins> {
         let column = quote_identifier(column);
         let entities = open(self.entities, "entities")?.name;
+        let bin = match axis {
+            Axis::Number => format!("{column}::bigint"),
+            Axis::Time(axis) => {
+                // numeric, whose infinity is that of times; least and greatest would skip NULL
+                let first = axis.origin + i128::from(bounds.lo()) * axis.width;
+                let last = axis.origin + i128::from(bounds.hi()) * axis.width - 1;
+                format!(
+                    "CASE WHEN {column} IS NOT NULL THEN div(least(greatest( \
+                         extract(epoch FROM {column}) * 1000000 - {MICROS_TO_2000}, {first}), {last}) \
+                         - {first}, {})::bigint + {} END",
+                    axis.width,
+                    bounds.lo()
+                )
+            }
+        };
         let mut bins = None;
         read_rows(
             &format!(
-                "SELECT {}.bins_agg({column}::bigint, {}, {}) FROM {}",
+                "SELECT {}.bins_agg({bin}, {}, {}) FROM {}",
                 extension_schema()?,
                 bounds.lo(),
                 bounds.hi(),
@@ -440,6 +467,9 @@ impl Source {
         ))
     }
 }
+
+/// From 1970, where epochs begin, to 2000.
+const MICROS_TO_2000: i64 = 946_684_800_000_000;
 
 /// Whether a row is a group, inside the query.
 const IS_GROUP: &str = "\"is group (pg_dp)\"";

@@ -27,7 +27,7 @@ SELECT * FROM dp_range_sums('people', 'age', '{"[0,18)", "[18,65)", "[65,100)", 
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"(,18)", "[18,)", "(,)", "[60,80)"}', 1e6);
 -- with bounds, what is outside counts in the first or last bin
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"(,)", "[10,20)", "[60,70)", "[0,200)"}', 1e6, bounds => '[10,70)');
-SELECT range, sum FROM dp_range_sums('people', 'id', '{"[1,6)"}', 1e6);
+SELECT range, sum FROM dp_range_sums('people', 'id', '{"[1,6)"}', epsilon => 1e6);
 CREATE TABLE nobody (id int, age bigint);
 SELECT dp_create_dataset('nobody', 'nobody', '{id}', '{}', epsilon_budget => 1e9);
 SELECT range, sum FROM dp_range_sums('nobody', 'age', '{"[0,6)"}', 1e6);
