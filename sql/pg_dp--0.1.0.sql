@@ -36,9 +36,10 @@ CREATE FUNCTION dp_coco_recv(internal) RETURNS dp_coco
     AS 'MODULE_PATHNAME', 'dp_coco_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION dp_coco_send(dp_coco) RETURNS bytea
     AS 'MODULE_PATHNAME', 'dp_coco_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- a category of released types: what is written in quotes, as in dp_unnest('{1:2}'), is a dp_coco
 CREATE TYPE dp_coco (
     INPUT = dp_coco_in, OUTPUT = dp_coco_out, RECEIVE = dp_coco_recv, SEND = dp_coco_send,
-    INTERNALLENGTH = VARIABLE, STORAGE = extended
+    INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd', PREFERRED = true
 );
 COMMENT ON TYPE dp_coco IS
     'released, differentially private count-of-counts histogram: how many groups there are of each size';
@@ -78,7 +79,7 @@ CREATE FUNCTION dp_ranges_send(dp_ranges) RETURNS bytea
     AS 'MODULE_PATHNAME', 'dp_ranges_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE dp_ranges (
     INPUT = dp_ranges_in, OUTPUT = dp_ranges_out, RECEIVE = dp_ranges_recv, SEND = dp_ranges_send,
-    INTERNALLENGTH = VARIABLE, STORAGE = extended
+    INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd'
 );
 COMMENT ON TYPE dp_ranges IS
     'released, differentially private histogram over consecutive bins, from which dp_range_sums answers any range; written as JSON';
