@@ -168,8 +168,7 @@ fn release(plan: &RangePlan, truth: &Bins) -> Result<DpRanges> {
     let mut checkpoint = || {
         pgrx::check_for_interrupts!();
     };
-    let release = plan.release(truth.counts(), &mut words, &mut checkpoint);
-    Ok(DpRanges::new(truth.bounds(), release))
+    Ok(DpRanges::release(plan, truth, &mut words, &mut checkpoint))
 }
 
 /// The answer to each question, whatever it was asked as.
@@ -177,7 +176,7 @@ fn answers<Q>(
     released: &DpRanges,
     questions: impl Iterator<Item = (Q, Option<BinRange>)>,
 ) -> Vec<(Q, f64, f64)> {
-    let answers = released.release().answers();
+    let answers = released.answers();
     let answer = |(question, bins): (Q, Option<BinRange>)| {
         let inside = |bins: BinRange| released.bounds().inside(bins.lower, bins.upper);
         let range = bins.map_or(0..0, inside);
@@ -209,7 +208,7 @@ fn dp_range_sums(
 fn dp_unnest_ranges(
     r: DpRanges,
 ) -> TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))> {
-    let answers = r.release().answers();
+    let answers = r.answers();
     let bins = (r.bounds().lo()..r.bounds().hi()).zip(0usize..);
     TableIterator::new(bins.map(move |(bin, index)| {
         let only = index..index + 1;

@@ -1,7 +1,8 @@
 //! What is released: noisy integers, how they were measured, and which bins they are about.
 
-use super::Release;
-use super::bins::{Bounds, BoundsError};
+use super::bins::{Bins, Bounds, BoundsError};
+use super::{Answers, RangePlan, Release};
+use crate::noise::RandomWords;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -51,17 +52,24 @@ impl fmt::Display for ReleaseFormatError {
 impl std::error::Error for ReleaseFormatError {}
 
 impl DpRanges {
-    /// `release` is about `bounds.bins()` bins.
-    pub(crate) fn new(bounds: Bounds, release: Release) -> DpRanges {
-        DpRanges { bounds, release }
+    /// Adds the noise of a plan, which is one for as many bins as `truth` has.
+    pub fn release<R: RandomWords + ?Sized>(
+        plan: &RangePlan,
+        truth: &Bins,
+        words: &mut R,
+        checkpoint: &mut dyn FnMut(),
+    ) -> DpRanges {
+        let release = plan.release(truth.counts(), words, checkpoint);
+        DpRanges { bounds: truth.bounds(), release }
     }
 
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    pub fn release(&self) -> &Release {
-        &self.release
+    /// The sum and the variance of any range, by the positions of the bins.
+    pub fn answers(&self) -> Answers {
+        self.release.answers()
     }
 
     fn stored(&self) -> Stored<&Release> {
@@ -105,17 +113,14 @@ impl DpRanges {
 
 #[cfg(test)]
 mod tests {
-    use super::super::RangePlan;
     use super::*;
     use crate::noise::words_from_system;
     use proptest::prelude::*;
 
     fn released(bins: usize, method: &str) -> DpRanges {
         let plan = RangePlan::new(bins, 0.5, 1e-6, method, 1).unwrap();
-        let counts: Vec<u64> = (0..bins as u64).collect();
-        let mut words = words_from_system().unwrap();
-        let release = plan.release(&counts, &mut words, &mut || ());
-        DpRanges::new(Bounds::new(-3, bins as i64 - 3).unwrap(), release)
+        let truth = Bins::empty(Bounds::new(-3, bins as i64 - 3).unwrap());
+        DpRanges::release(&plan, &truth, &mut words_from_system().unwrap(), &mut || ())
     }
 
     #[test]
@@ -162,7 +167,7 @@ mod tests {
             stored[at] = byte;
             stored.truncate(stored.len() - cut);
             if let Ok(value) = DpRanges::from_bytes(&stored) {
-                let answers = value.release().answers();
+                let answers = value.answers();
                 prop_assert!(answers.variance(0..value.bounds().bins()) >= 0.0 || byte > 0);
             }
         }
