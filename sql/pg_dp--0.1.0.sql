@@ -526,6 +526,14 @@ CREATE FUNCTION dp_range_sums(
 COMMENT ON FUNCTION dp_range_sums(text, text, tstzrange[], interval, float8, float8, tstzrange, text) IS
     'the same for a column of type timestamptz, in bins of bin_width that begin at the lower end of bounds, or else at the least end of the ranges; all ends must lie whole bins apart';
 
+CREATE FUNCTION dp_explain_ranges(
+        bins bigint, epsilon float8, delta float8 DEFAULT 0, workload text DEFAULT 'all',
+        methods text[] DEFAULT NULL, branching int DEFAULT NULL)
+    RETURNS TABLE (method text, branching int, mean_variance float8, max_variance float8, svd_ratio float8, chosen boolean)
+    AS 'MODULE_PATHNAME', 'dp_explain_ranges_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION dp_explain_ranges(bigint, float8, float8, text, text[], int) IS
+    'the exact variance of the answers of each method over a workload (all, prefix, nodes), for the noise as implemented, and which one auto takes. Reads no data, costs no budget';
+
 
 -- Views of the catalog --------------------------------------------------------------------------
 

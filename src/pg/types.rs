@@ -4,7 +4,7 @@
 use super::errors::{Result, error};
 use super::expanded;
 use crate::coco::{self, Coco, DpCoco, Tally};
-use crate::ranges::{self, Bins, DpRanges, ReleaseFormatError};
+use crate::ranges::{self, Bins, DpRanges, DpRangesFormatError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal, JsonB};
 use pgrx::pg_sys::Oid;
@@ -127,7 +127,7 @@ impl Stored for DpRanges {
     const NAME: &'static str = "dp_ranges";
     const HINT: &'static str =
         "It is written as its cast to jsonb gives it; dp_range_release makes it.";
-    type FormatError = ReleaseFormatError;
+    type FormatError = DpRangesFormatError;
 
     fn read_text(text: &str) -> std::result::Result<DpRanges, Self::FormatError> {
         DpRanges::parse(text)

@@ -1,11 +1,9 @@
 //! A count for every bin of an interval, in the order of the bins.
 
+use super::MAX_BINS;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
-
-/// How many bins a value may have; its counts then take 128 megabytes.
-pub const MAX_BINS: usize = 1 << 24;
 
 /// The largest count, of one bin and of all together: what PostgreSQL's `bigint` holds.
 const LARGEST: u64 = i64::MAX as u64;

@@ -7,27 +7,38 @@
 //! Neighbours are databases that differ by one row, which is counted in one bin.
 
 mod bins;
+mod budget;
 mod consistent;
 mod covariance;
 mod envelope;
 mod mechanism;
+mod method;
 mod noise;
+mod parameters;
+mod plan;
+mod release;
 mod released;
 mod shape;
-mod standin;
 mod tree;
 mod wavelet;
 
-pub use bins::{Bins, Bounds, BoundsError, FormatError, MAX_BINS, OtherBounds};
+pub use bins::{Bins, Bounds, BoundsError, FormatError, OtherBounds};
+pub use budget::LevelBudgets;
 pub use consistent::ConsistentTree;
 pub use covariance::{PerNode, TreeCovariance};
 pub use mechanism::{Group, RangeMechanism, Spread, TooManyRows, Workload};
+pub use method::{MethodChoice, RangeMethod};
 pub use noise::{Noise, NoiseParameter};
-pub use released::{DpRanges, ReleaseFormatError};
+pub use parameters::RangeParameters;
+pub use plan::{RangePlan, RangePlanError};
+pub use release::{RangeEstimate, RangeFormatError, RangeRelease};
+pub use released::{DpRanges, DpRangesFormatError};
 pub use shape::TreeShape;
-pub use standin::{Answers, PlanError, RangePlan, Release};
 pub use tree::RawTree;
 pub use wavelet::Wavelet;
+
+/// The most bins that a mechanism takes.
+pub const MAX_BINS: usize = 1 << 24;
 
 #[cfg(test)]
 mod properties;

@@ -1,113 +1,124 @@
-//! What is released: noisy integers, how they were measured, and which bins they are about.
+//! A release together with the bins that it is about, and how it is written.
 
-use super::bins::{Bins, Bounds, BoundsError};
-use super::{Answers, RangePlan, Release};
+use super::bins::{Bins, Bounds};
+use super::mechanism::TooManyRows;
+use super::parameters::RangeParameters;
+use super::plan::RangePlan;
+use super::release::{RangeEstimate, RangeFormatError, RangeRelease};
 use crate::noise::RandomWords;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The first byte of every stored value; a new layout takes the next number.
-const VERSION: u8 = 1;
-
 /// A histogram over bins that satisfies differential privacy, safe to publish: every range sum can
 /// be read off it, with its exact variance. Only a mechanism makes one.
-#[derive(Debug, Clone, PartialEq)]
 pub struct DpRanges {
     bounds: Bounds,
-    release: Release,
-}
-
-/// The text form, as JSON, and the binary form after the version byte, as postcard writes it.
-#[derive(Serialize, Deserialize)]
-struct Stored<R> {
-    lo: i64,
-    hi: i64,
-    release: R,
+    release: RangeRelease,
 }
 
 /// Why a text or a byte string is no release. Messages never repeat the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReleaseFormatError {
+pub enum DpRangesFormatError {
     Text,
-    Bounds(BoundsError),
-    Release,
-    Version(u8),
-    Corrupt,
+    Bounds,
+    Binary(RangeFormatError),
 }
 
-impl fmt::Display for ReleaseFormatError {
+impl fmt::Display for DpRangesFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReleaseFormatError::Text => write!(f, "it is not the JSON of a release"),
-            ReleaseFormatError::Bounds(error) => error.fmt(f),
-            ReleaseFormatError::Release => write!(f, "the release does not fit its bounds"),
-            ReleaseFormatError::Version(version) => {
-                write!(f, "format version {version} is not known, expected {VERSION}")
-            }
-            ReleaseFormatError::Corrupt => write!(f, "the binary form is damaged"),
+            DpRangesFormatError::Text => write!(f, "it is not the JSON of a release"),
+            DpRangesFormatError::Bounds => write!(f, "the release does not fit its bounds"),
+            DpRangesFormatError::Binary(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for ReleaseFormatError {}
+impl std::error::Error for DpRangesFormatError {}
+
+/// The text form.
+#[derive(Deserialize)]
+struct Text {
+    lo: i64,
+    hi: i64,
+    parameters: RangeParameters,
+    noisy: Vec<i64>,
+}
+
+#[derive(Serialize)]
+struct TextOf<'a> {
+    lo: i64,
+    hi: i64,
+    parameters: &'a RangeParameters,
+    noisy: &'a [i64],
+}
 
 impl DpRanges {
-    /// Adds the noise of a plan, which is one for as many bins as `truth` has.
+    /// Adds the noise of a plan.
+    ///
+    /// Errors: more rows than integers hold.
+    ///
+    /// # Panics
+    /// If the plan is one for another number of bins.
     pub fn release<R: RandomWords + ?Sized>(
-        plan: &RangePlan,
+        plan: RangePlan,
         truth: &Bins,
         words: &mut R,
         checkpoint: &mut dyn FnMut(),
-    ) -> DpRanges {
-        let release = plan.release(truth.counts(), words, checkpoint);
-        DpRanges { bounds: truth.bounds(), release }
+    ) -> Result<DpRanges, TooManyRows> {
+        let release = plan.release(truth.counts(), words, checkpoint)?;
+        Ok(DpRanges { bounds: truth.bounds(), release })
     }
 
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// The sum and the variance of any range, by the positions of the bins.
-    pub fn answers(&self) -> Answers {
-        self.release.answers()
+    /// Post-processing: answers to any ranges, by the positions of the bins.
+    pub fn estimate(self, checkpoint: &mut dyn FnMut()) -> RangeEstimate {
+        self.release.estimate(checkpoint)
     }
 
-    fn stored(&self) -> Stored<&Release> {
-        Stored { lo: self.bounds.lo(), hi: self.bounds.hi(), release: &self.release }
+    fn new(lo: i64, hi: Option<i64>, release: RangeRelease) -> Option<DpRanges> {
+        let end = lo.checked_add(release.parameters().bins() as i64)?;
+        let bounds = Bounds::new(lo, end).ok()?;
+        hi.is_none_or(|hi| hi == end).then_some(DpRanges { bounds, release })
     }
 
-    fn checked(stored: Stored<Release>) -> Result<DpRanges, ReleaseFormatError> {
-        let bounds = Bounds::new(stored.lo, stored.hi).map_err(ReleaseFormatError::Bounds)?;
-        if stored.release.bins() != bounds.bins() {
-            return Err(ReleaseFormatError::Release);
-        }
-        Ok(DpRanges { bounds, release: stored.release })
+    /// Reads what [`DpRanges::to_json`] gives.
+    pub fn parse(text: &str) -> Result<DpRanges, DpRangesFormatError> {
+        let Text { lo, hi, parameters, noisy } =
+            serde_json::from_str(text).map_err(|_| DpRangesFormatError::Text)?;
+        let release = RangeRelease::from_parts(parameters, noisy);
+        release
+            .and_then(|release| DpRanges::new(lo, Some(hi), release))
+            .ok_or(DpRangesFormatError::Bounds)
     }
 
-    pub fn parse(text: &str) -> Result<DpRanges, ReleaseFormatError> {
-        DpRanges::checked(serde_json::from_str(text).map_err(|_| ReleaseFormatError::Text)?)
-    }
-
+    /// The release's bytes, which begin with a version, and eight for `lo`.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // writing numbers into a growing vector cannot fail
-        postcard::to_extend(&self.stored(), vec![VERSION]).unwrap_or_default()
+        let mut bytes = self.release.to_bytes();
+        bytes.extend(self.bounds.lo().to_le_bytes());
+        bytes
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<DpRanges, ReleaseFormatError> {
-        let (version, body) = bytes.split_first().ok_or(ReleaseFormatError::Corrupt)?;
-        if *version != VERSION {
-            return Err(ReleaseFormatError::Version(*version));
-        }
-        match postcard::take_from_bytes(body) {
-            Ok((stored, [])) => DpRanges::checked(stored),
-            _ => Err(ReleaseFormatError::Corrupt),
-        }
+    pub fn from_bytes(bytes: &[u8]) -> Result<DpRanges, DpRangesFormatError> {
+        let corrupt = DpRangesFormatError::Binary(RangeFormatError::Corrupt);
+        let (release, lo) = bytes.split_last_chunk().ok_or(corrupt)?;
+        let release = RangeRelease::from_bytes(release).map_err(DpRangesFormatError::Binary)?;
+        DpRanges::new(i64::from_le_bytes(*lo), None, release).ok_or(DpRangesFormatError::Bounds)
     }
 
-    /// `{"lo": 0, "hi": 100, "release": ...}`
+    /// `{"lo": 0, "hi": 100, "parameters": {"method": ...}, "noisy": [...]}`
     pub fn to_json(&self) -> serde_json::Value {
+        let text = TextOf {
+            lo: self.bounds.lo(),
+            hi: self.bounds.hi(),
+            parameters: self.release.parameters(),
+            noisy: self.release.noisy(),
+        };
         // numbers and words alone: nothing that JSON could not hold
-        serde_json::to_value(self.stored()).unwrap_or_default()
+        serde_json::to_value(text).unwrap_or_default()
     }
 }
 
@@ -117,58 +128,74 @@ mod tests {
     use crate::noise::words_from_system;
     use proptest::prelude::*;
 
-    fn released(bins: usize, method: &str) -> DpRanges {
-        let plan = RangePlan::new(bins, 0.5, 1e-6, method, 1).unwrap();
-        let truth = Bins::empty(Bounds::new(-3, bins as i64 - 3).unwrap());
-        DpRanges::release(&plan, &truth, &mut words_from_system().unwrap(), &mut || ())
+    fn released(bins: i64, method: &str) -> DpRanges {
+        let plan = RangePlan::new(bins, 0.3, 1e-6, method, 1).unwrap();
+        let truth = Bins::empty(Bounds::new(-3, bins - 3).unwrap());
+        DpRanges::release(plan, &truth, &mut words_from_system().unwrap(), &mut || ()).unwrap()
+    }
+
+    fn answers(value: DpRanges) -> Vec<(f64, f64)> {
+        let bins = value.bounds().bins();
+        let estimate = value.estimate(&mut || ());
+        let ranges = (0..bins).map(|lo| lo..bins);
+        ranges.map(|range| (estimate.sum(range.clone()), estimate.variance(range))).collect()
     }
 
     #[test]
     fn all_forms_read_back() {
-        for bins in [1, 2, 37] {
-            let value = released(bins, "flat");
-            assert_eq!(DpRanges::parse(&value.to_json().to_string()), Ok(value.clone()));
-            assert_eq!(DpRanges::from_bytes(&value.to_bytes()), Ok(value));
+        for (bins, method) in [(1, "flat"), (37, "tree:3"), (20, "gaussian"), (9, "wavelet")] {
+            let value = released(bins, method);
+            let text = value.to_json().to_string();
+            let parsed = DpRanges::parse(&text).unwrap();
+            assert_eq!(parsed.to_json().to_string(), text);
+            let stored = DpRanges::from_bytes(&value.to_bytes()).unwrap();
+            assert_eq!(stored.to_bytes(), value.to_bytes());
+            let truth = answers(value);
+            assert_eq!(answers(parsed), truth);
+            assert_eq!(answers(stored), truth);
         }
     }
 
     #[test]
     fn what_is_no_release_is_refused() {
+        let refused = |text: &str| DpRanges::parse(text).err().unwrap();
         let value = released(5, "flat");
-        let mut other = value.to_json();
-        other["hi"] = 7.into();
-        assert_eq!(DpRanges::parse(&other.to_string()), Err(ReleaseFormatError::Release));
-        other["hi"] = (-7).into();
-        assert_eq!(
-            DpRanges::parse(&other.to_string()),
-            Err(ReleaseFormatError::Bounds(BoundsError::Empty { lo: -3, hi: -7 }))
-        );
-        for text in ["", "{}", "[0,5){}", "{\"lo\": 0}"] {
-            assert_eq!(DpRanges::parse(text), Err(ReleaseFormatError::Text));
+        for (field, other) in
+            [("hi", 7.into()), ("hi", (-7).into()), ("lo", i64::MAX.into()), ("noisy", [1].into())]
+        {
+            let mut json = value.to_json();
+            json[field] = other;
+            assert_eq!(refused(&json.to_string()), DpRangesFormatError::Bounds);
         }
+        for text in ["", "{}", "[0,5){}", "{\"lo\": 0}"] {
+            assert_eq!(refused(text), DpRangesFormatError::Text);
+        }
+        let corrupt = DpRangesFormatError::Binary(RangeFormatError::Corrupt);
         let bytes = value.to_bytes();
-        assert_eq!(DpRanges::from_bytes(&[]), Err(ReleaseFormatError::Corrupt));
-        assert_eq!(DpRanges::from_bytes(&[7]), Err(ReleaseFormatError::Version(7)));
-        assert_eq!(
-            DpRanges::from_bytes(&[bytes, vec![0]].concat()),
-            Err(ReleaseFormatError::Corrupt)
-        );
+        for bytes in [vec![], vec![1; 8], [bytes.clone(), vec![0]].concat()] {
+            assert_eq!(DpRanges::from_bytes(&bytes).err(), Some(corrupt));
+        }
+        let version = DpRangesFormatError::Binary(RangeFormatError::Version(77));
+        let other = [vec![77], bytes[1..].to_vec()].concat();
+        assert_eq!(DpRanges::from_bytes(&other).err(), Some(version));
+        let at_the_end =
+            [bytes[..bytes.len() - 8].to_vec(), i64::MAX.to_le_bytes().into()].concat();
+        assert_eq!(DpRanges::from_bytes(&at_the_end).err(), Some(DpRangesFormatError::Bounds));
     }
 
     proptest! {
         #[test]
-        fn damaged_bytes_never_panic(
+        fn damaged_bytes_are_an_error_or_answer(
             at in any::<prop::sample::Index>(),
             byte in any::<u8>(),
             cut in 0usize..3,
         ) {
-            let mut stored = released(9, "flat").to_bytes();
+            let mut stored = released(9, "tree_consistent:3").to_bytes();
             let at = at.index(stored.len());
             stored[at] = byte;
             stored.truncate(stored.len() - cut);
             if let Ok(value) = DpRanges::from_bytes(&stored) {
-                let answers = value.answers();
-                prop_assert!(answers.variance(0..value.bounds().bins()) >= 0.0 || byte > 0);
+                prop_assert!(answers(value).iter().all(|(_, variance)| *variance >= 0.0));
             }
         }
     }

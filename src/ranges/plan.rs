@@ -1,0 +1,389 @@
+//! What a release of range sums will do, settled from public arguments before any data are read.
+
+use super::MAX_BINS;
+use super::budget::{Decay, LevelBudgets};
+use super::consistent::least_squares_covariance;
+use super::mechanism::{RangeMechanism, TooManyRows};
+use super::method::{MethodChoice, RangeMethod};
+use super::noise::NoiseParameter;
+use super::parameters::RangeParameters;
+use super::release::RangeRelease;
+use super::shape::TreeShape;
+use super::tree;
+use super::wavelet::Wavelet;
+use crate::noise::{RandomWords, ScaleError};
+use crate::privacy::{Epsilon, gaussian_sigma, rho_of_gaussian, rho_of_pure, zcdp_rho};
+use num_rational::Ratio;
+use std::fmt;
+
+/// The largest branching factor that is tried, besides a single level, where none is given.
+const MAX_TRIED_BRANCHING: u32 = 1024;
+
+/// The sum of the parts of a rho exceeds its rounded sum by less than this share, 2^-48, for up to
+/// 25 levels.
+const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
+
+/// A release of range sums: the method with all its parameters, and what it spends.
+///
+/// The groups of measurements compose sequentially. With discrete Laplace noise the release
+/// satisfies [`RangePlan::epsilon`]-differential privacy, with discrete Gaussian noise
+/// [`RangePlan::rho`]-zCDP and by it ([`RangePlan::epsilon`], [`RangePlan::delta`]).
+pub struct RangePlan {
+    epsilon: Epsilon,
+    delta: f64,
+    rho: f64,
+    parameters: RangeParameters,
+    mechanism: Box<dyn RangeMechanism>,
+}
+
+/// Which argument cannot be planned with, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RangePlanError {
+    Bins {
+        value: i64,
+    },
+    Epsilon {
+        value: f64,
+    },
+    Delta {
+        value: f64,
+    },
+    /// The method has Gaussian noise only.
+    DeltaMissing {
+        method: RangeMethod,
+    },
+    Method {
+        word: String,
+    },
+    Branching {
+        value: u32,
+    },
+    Scale {
+        epsilon: f64,
+        delta: f64,
+        error: ScaleError,
+    },
+}
+
+impl fmt::Display for RangePlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RangePlanError::Bins { value } => {
+                write!(f, "the number of bins must be from 1 to {MAX_BINS}, got {value}")
+            }
+            RangePlanError::Epsilon { value } => {
+                write!(f, "epsilon must be a positive, finite number, got {value}")
+            }
+            RangePlanError::Delta { value } => {
+                write!(f, "delta must be at least 0 and less than 1, got {value}")
+            }
+            RangePlanError::DeltaMissing { method } => {
+                write!(f, "delta must be positive for method \"{}\", got 0", method.word())
+            }
+            RangePlanError::Method { word } => write!(f, "method: unknown word \"{word}\""),
+            RangePlanError::Branching { value } => {
+                write!(f, "branching must be from 2 to {MAX_BINS}, got {value}")
+            }
+            RangePlanError::Scale { epsilon, delta: 0.0, error } => {
+                write!(f, "epsilon {epsilon} {error}")
+            }
+            RangePlanError::Scale { epsilon, delta, error } => {
+                write!(f, "epsilon {epsilon} with delta {delta} {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RangePlanError {}
+
+impl RangePlanError {
+    /// What the caller can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            RangePlanError::Bins { .. } => "Choose wider bins or narrower bounds.".into(),
+            RangePlanError::Epsilon { .. } => "Typical values are 0.1 to 10.".into(),
+            RangePlanError::Delta { .. } => {
+                "Choose a delta far below one over the number of rows, such as 1e-9; 0 for pure \
+                 epsilon."
+                    .into()
+            }
+            RangePlanError::DeltaMissing { .. } => {
+                let pure = RangeMethod::WORDS.iter().filter(|(_, method)| method.is_pure());
+                let pure: Vec<&str> = pure.map(|(word, _)| *word).collect();
+                format!("Methods that need no delta: {}.", pure.join(", "))
+            }
+            RangePlanError::Method { .. } => {
+                let words = RangeMethod::WORDS.map(|(word, _)| word).join(", ");
+                let budgets = LevelBudgets::WORDS.map(|(word, _)| word).join(", ");
+                format!(
+                    "Valid methods: auto, {words}; tree and tree_consistent also with a branching \
+                     factor or budgets ({budgets}), as in \"tree_consistent:16:optimised\"."
+                )
+            }
+            RangePlanError::Branching { .. } => {
+                "Leave it out for the one with the least mean variance over all ranges.".into()
+            }
+            RangePlanError::Scale { .. } => {
+                "The noise scale of a level is the number of rows per unit over its share of \
+                 the budget."
+                    .into()
+            }
+        }
+    }
+}
+
+impl RangePlan {
+    /// `bins`: their number. `delta`: 0 for pure epsilon; a method without Gaussian noise leaves it
+    /// unspent. `method`: see [`MethodChoice`]. `rows_per_unit`: how many rows one unit of privacy
+    /// owns at most, at least 1.
+    ///
+    /// Errors: see [`RangePlanError`]; each names its argument.
+    pub fn new(
+        bins: i64,
+        epsilon: f64,
+        delta: f64,
+        method: &str,
+        rows_per_unit: u32,
+    ) -> Result<RangePlan, RangePlanError> {
+        let choice = MethodChoice::parse(method)
+            .ok_or_else(|| RangePlanError::Method { word: method.to_string() })?;
+        RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit)
+    }
+
+    /// The same for a choice that has been read. One that fixes a branching factor or budgets for a
+    /// method without them is the method's plan.
+    pub fn of_choice(
+        bins: i64,
+        epsilon: f64,
+        delta: f64,
+        choice: MethodChoice,
+        rows_per_unit: u32,
+    ) -> Result<RangePlan, RangePlanError> {
+        let bins = u32::try_from(bins)
+            .ok()
+            .filter(|bins| (1..=MAX_BINS).contains(&(*bins as usize)))
+            .ok_or(RangePlanError::Bins { value: bins })?;
+        let budget =
+            Epsilon::new(epsilon).map_err(|_| RangePlanError::Epsilon { value: epsilon })?;
+        if !(0.0..1.0).contains(&delta) {
+            return Err(RangePlanError::Delta { value: delta });
+        }
+        if let Some(value) = choice.branching.filter(|b| !(2..=MAX_BINS).contains(&(*b as usize))) {
+            return Err(RangePlanError::Branching { value });
+        }
+        let pure = Planner { bins, rows_per_unit, epsilon: budget, gaussian: None };
+        let gaussian = if delta > 0.0 {
+            let rho =
+                zcdp_rho(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
+            Some(Planner { gaussian: Some(Zcdp { delta, rho }), ..pure })
+        } else {
+            None
+        };
+        match (choice.method, gaussian) {
+            (None, gaussian) => auto(pure, gaussian),
+            (Some(method), Some(gaussian)) if method.is_gaussian() => gaussian.plan(method, choice),
+            (Some(method), _) if method.is_pure() => pure.plan(method, choice),
+            (Some(method), _) => Err(RangePlanError::DeltaMissing { method }),
+        }
+    }
+
+    /// What is charged.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// What is charged: 0 where the noise is discrete Laplace.
+    pub fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    /// The zero-concentrated loss of the whole release: the sum over its groups of measurements.
+    pub fn rho(&self) -> f64 {
+        self.rho
+    }
+
+    pub fn parameters(&self) -> &RangeParameters {
+        &self.parameters
+    }
+
+    /// Tells what is measured and the variances to expect.
+    pub fn mechanism(&self) -> &dyn RangeMechanism {
+        self.mechanism.as_ref()
+    }
+
+    /// Measures and adds exact noise. `counts`: of rows, one per bin. `checkpoint` is called every
+    /// few thousand draws; it may unwind.
+    ///
+    /// Errors: more rows than integers hold.
+    ///
+    /// # Panics
+    /// If the counts are those of another number of bins.
+    pub fn release<R: RandomWords + ?Sized>(
+        self,
+        counts: &[u64],
+        words: &mut R,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RangeRelease, TooManyRows> {
+        assert_eq!(counts.len(), self.parameters.bins(), "counts of another number of bins");
+        RangeRelease::draw(self.parameters, self.mechanism, counts, words, checkpoint)
+    }
+}
+
+/// What Gaussian noise is calibrated to.
+#[derive(Debug, Clone, Copy)]
+struct Zcdp {
+    delta: f64,
+    rho: f64,
+}
+
+/// Everything about a plan but the method.
+#[derive(Debug, Clone, Copy)]
+struct Planner {
+    bins: u32,
+    rows_per_unit: u32,
+    epsilon: Epsilon,
+    gaussian: Option<Zcdp>,
+}
+
+/// The plan of least mean variance over all ranges among those of all methods, with and without
+/// Gaussian noise; one whose noise cannot be sampled is left out if there is another.
+fn auto(pure: Planner, gaussian: Option<Planner>) -> Result<RangePlan, RangePlanError> {
+    let plans = [Some(pure), gaussian].into_iter().flatten().flat_map(|planner| {
+        let methods = RangeMethod::WORDS.into_iter().map(|(_, method)| method);
+        let methods = methods.filter(move |method| match planner.gaussian {
+            Some(_) => method.is_gaussian(),
+            None => method.is_pure(),
+        });
+        methods.flat_map(move |method| {
+            let budgets: &[LevelBudgets] = match method.is_tree() {
+                true => &[LevelBudgets::Equal, LevelBudgets::Optimised],
+                false => &[LevelBudgets::Equal],
+            };
+            let choices =
+                budgets.iter().map(|&budgets| MethodChoice { budgets, ..MethodChoice::AUTO });
+            choices.map(move |choice| planner.plan(method, choice))
+        })
+    });
+    least(plans, |plan| plan.mechanism.mean_over_all())
+}
+
+/// The first of those with the least key; if all are errors, the first one.
+///
+/// # Panics
+/// If there are none at all.
+fn least<T, E>(
+    candidates: impl IntoIterator<Item = Result<T, E>>,
+    key: impl Fn(&T) -> f64,
+) -> Result<T, E> {
+    let better = |a: Result<T, E>, b: Result<T, E>| match (&a, &b) {
+        (Ok(first), Ok(second)) if key(second) < key(first) => b,
+        (Err(_), Ok(_)) => b,
+        _ => a,
+    };
+    candidates.into_iter().reduce(better).expect("something to choose from")
+}
+
+impl Planner {
+    fn plan(self, method: RangeMethod, choice: MethodChoice) -> Result<RangePlan, RangePlanError> {
+        let parameters = match method {
+            RangeMethod::Flat | RangeMethod::Gaussian => {
+                self.tree(method, self.bins.max(2), LevelBudgets::Equal)
+            }
+            RangeMethod::Tree | RangeMethod::TreeConsistent => match choice.branching {
+                Some(branching) => self.tree(method, branching, choice.budgets),
+                None => self.best_tree(method, choice.budgets),
+            },
+            RangeMethod::Quad => self.tree(method, 2, LevelBudgets::Geometric),
+            RangeMethod::BinaryTree => self.tree(method, 2, LevelBudgets::Equal),
+            RangeMethod::Wavelet => {
+                let groups = Wavelet::groups_over(self.bins as usize);
+                self.parameters(method, 2, &vec![1.0 / groups as f64; groups])
+            }
+        }
+        .map_err(|error| self.scale_error(error))?;
+        let rho = parameters.noise.iter().map(|noise| match *noise {
+            NoiseParameter::Laplace { epsilon, .. } => rho_of_pure(epsilon),
+            NoiseParameter::Gaussian { sigma } => {
+                rho_of_gaussian(f64::from(self.rows_per_unit), sigma)
+            }
+        });
+        let rho = rho.sum::<f64>().next_up();
+        // what the planner sets up is a mechanism's parameters if its noise can be sampled
+        let mechanism = parameters.mechanism().map_err(|error| self.scale_error(error))?;
+        let delta = self.gaussian.map_or(0.0, |zcdp| zcdp.delta);
+        Ok(RangePlan { epsilon: self.epsilon, delta, rho, parameters, mechanism })
+    }
+
+    fn scale_error(self, error: ScaleError) -> RangePlanError {
+        let delta = self.gaussian.map_or(0.0, |zcdp| zcdp.delta);
+        RangePlanError::Scale { epsilon: self.epsilon.value(), delta, error }
+    }
+
+    /// The branching factor with the least mean variance over all ranges, exact for the noise as
+    /// implemented: among 2 to [`MAX_TRIED_BRANCHING`] and a single level.
+    fn best_tree(
+        self,
+        method: RangeMethod,
+        budgets: LevelBudgets,
+    ) -> Result<RangeParameters, ScaleError> {
+        let single_level = self.bins.max(2);
+        let tried = (2..single_level.min(MAX_TRIED_BRANCHING + 1)).chain([single_level]);
+        let trees = tried.map(|branching| {
+            let parameters = self.tree(method, branching, budgets)?;
+            let mean = parameters.mechanism()?.mean_over_all();
+            Ok((mean, parameters))
+        });
+        least(trees, |(mean, _)| *mean).map(|(_, parameters)| parameters)
+    }
+
+    fn tree(
+        self,
+        method: RangeMethod,
+        branching: u32,
+        budgets: LevelBudgets,
+    ) -> Result<RangeParameters, ScaleError> {
+        let shape = TreeShape::new(self.bins as usize, branching as usize);
+        let decay = match self.gaussian {
+            Some(_) => Decay::Inverse,
+            None => Decay::InverseSquare,
+        };
+        let mean = |variances: &[f64]| mean_over_all(method, shape, variances);
+        self.parameters(method, branching, &budgets.shares(shape, decay, mean))
+    }
+
+    /// One measurement of a row per share, each with an L1 and L2 sensitivity of 1.
+    fn parameters(
+        self,
+        method: RangeMethod,
+        branching: u32,
+        shares: &[f64],
+    ) -> Result<RangeParameters, ScaleError> {
+        let rows = u64::from(self.rows_per_unit);
+        let noise: Vec<NoiseParameter> = match self.gaussian {
+            None => {
+                let parts =
+                    self.epsilon.split(shares).map_err(|_| ScaleError::NotPositiveFinite)?;
+                let part = |epsilon| NoiseParameter::Laplace { sensitivity: rows, epsilon };
+                parts.into_iter().map(part).collect()
+            }
+            Some(Zcdp { rho, .. }) => {
+                let sum: f64 = shares.iter().sum();
+                let part = |share: &f64| {
+                    let rho = rho * (1.0 - MARGIN) * (share / sum);
+                    NoiseParameter::Gaussian {
+                        sigma: gaussian_sigma(Ratio::from(rows * rows), rho),
+                    }
+                };
+                shares.iter().map(part).collect()
+            }
+        };
+        Ok(RangeParameters { method, bins: self.bins, branching, noise })
+    }
+}
+
+fn mean_over_all(method: RangeMethod, shape: TreeShape, variances: &[f64]) -> f64 {
+    match method {
+        RangeMethod::Tree | RangeMethod::BinaryTree => tree::mean_over_all(shape, variances),
+        _ => least_squares_covariance(shape, variances).mean_over_all(),
+    }
+}

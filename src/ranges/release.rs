@@ -1,0 +1,139 @@
+//! What is released: the noisy integers with all that answers and their variances follow from.
+
+use super::mechanism::{RangeMechanism, TooManyRows};
+use super::parameters::RangeParameters;
+use crate::noise::RandomWords;
+use std::fmt;
+use std::ops::Range;
+
+/// The first byte of every stored release; a new layout takes the next number.
+const VERSION: u8 = 1;
+
+/// Draws of noise between two calls of the caller's checkpoint.
+const CHECKPOINT_EVERY: usize = 1 << 12;
+
+/// Noisy measurements of one histogram.
+pub struct RangeRelease {
+    parameters: RangeParameters,
+    mechanism: Box<dyn RangeMechanism>,
+    noisy: Vec<i64>,
+}
+
+/// Answers to any ranges, each with its variance.
+pub struct RangeEstimate {
+    mechanism: Box<dyn RangeMechanism>,
+    values: Vec<f64>,
+}
+
+/// Why a byte string is no release. Messages never repeat the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangeFormatError {
+    Version(u8),
+    Corrupt,
+}
+
+impl fmt::Display for RangeFormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RangeFormatError::Version(version) => {
+                write!(f, "format version {version} is not known, expected {VERSION}")
+            }
+            RangeFormatError::Corrupt => write!(f, "the binary form is damaged"),
+        }
+    }
+}
+
+impl std::error::Error for RangeFormatError {}
+
+impl RangeRelease {
+    /// Measures and adds noise: the only place where the two meet.
+    pub(super) fn draw<R: RandomWords + ?Sized>(
+        parameters: RangeParameters,
+        mechanism: Box<dyn RangeMechanism>,
+        counts: &[u64],
+        words: &mut R,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RangeRelease, TooManyRows> {
+        let mut noisy = mechanism.measure(counts, checkpoint)?;
+        let mut rest = noisy.as_mut_slice();
+        for group in mechanism.groups() {
+            let (own, others) = rest.split_at_mut(group.measurements);
+            for chunk in own.chunks_mut(CHECKPOINT_EVERY) {
+                checkpoint();
+                for value in chunk {
+                    // a sum beyond i64 stays at its end, which is post-processing
+                    *value = value.saturating_add(group.noise.sample(words));
+                }
+            }
+            rest = others;
+        }
+        // a measurement without noise would be published as it is
+        assert!(rest.is_empty(), "{} measurements belong to no group", rest.len());
+        Ok(RangeRelease { parameters, mechanism, noisy })
+    }
+
+    pub fn parameters(&self) -> &RangeParameters {
+        &self.parameters
+    }
+
+    /// The noisy integers, group after group.
+    pub fn noisy(&self) -> &[i64] {
+        &self.noisy
+    }
+
+    /// Post-processing: answers to any ranges.
+    pub fn estimate(self, checkpoint: &mut dyn FnMut()) -> RangeEstimate {
+        let values = self.mechanism.reconstruct(&self.noisy, checkpoint);
+        RangeEstimate { mechanism: self.mechanism, values }
+    }
+
+    /// A version byte, then parameters and noisy integers as postcard writes them.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // writing numbers into a growing vector cannot fail
+        postcard::to_extend(&(&self.parameters, &self.noisy), vec![VERSION]).unwrap_or_default()
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
+        let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
+        if *version != VERSION {
+            return Err(RangeFormatError::Version(*version));
+        }
+        let corrupt = RangeFormatError::Corrupt;
+        let ((parameters, noisy), rest) =
+            postcard::take_from_bytes::<(RangeParameters, Vec<i64>)>(body).map_err(|_| corrupt)?;
+        if !rest.is_empty() {
+            return Err(corrupt);
+        }
+        RangeRelease::from_parts(parameters, noisy).ok_or(corrupt)
+    }
+
+    /// None if the parameters are nobody's, or not those of so many integers.
+    pub(super) fn from_parts(parameters: RangeParameters, noisy: Vec<i64>) -> Option<RangeRelease> {
+        let mechanism = parameters.fit_together().then(|| parameters.mechanism().ok())??;
+        let measurements: usize = mechanism.groups().iter().map(|group| group.measurements).sum();
+        (noisy.len() == measurements).then_some(RangeRelease { parameters, mechanism, noisy })
+    }
+}
+
+impl RangeEstimate {
+    /// N.
+    pub fn bins(&self) -> usize {
+        self.mechanism.bins()
+    }
+
+    /// The unbiased estimate of the sum over the part of the range that lies within 0 .. N; 0 if
+    /// there is none.
+    pub fn sum(&self, range: Range<usize>) -> f64 {
+        self.mechanism.answer(&self.values, self.inside(range))
+    }
+
+    /// The variance of [`RangeEstimate::sum`].
+    pub fn variance(&self, range: Range<usize>) -> f64 {
+        self.mechanism.variance(self.inside(range))
+    }
+
+    fn inside(&self, range: Range<usize>) -> Range<usize> {
+        let end = range.end.min(self.bins());
+        range.start.min(end)..end
+    }
+}
