@@ -4,12 +4,18 @@ use super::errors::{Result, error, invalid, required};
 use super::hierarchy::rows;
 use super::session::read_rows;
 use crate::coco::DpCoco;
-use crate::hierarchy::{Consistency, NoisyTable, NoisyTableError, RegionRows, path_text};
+use crate::hierarchy::{
+    Consistency, Consistent, NoisyTable, NoisyTableError, RegionRows, path_text,
+};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use std::collections::BTreeMap;
+
+/// The share of the squared distance that a solution which is not the best one must waste for the
+/// caller to be told. Rounding to integers costs as much.
+const NOTABLE_GAP: f64 = 1e-3;
 
 #[pg_extern(stable, parallel_restricted)]
 fn dp_hierarchy_consistent(
@@ -42,9 +48,16 @@ fn dp_hierarchy_consistent(
         error(code, problem.to_string()).set_hint(problem.hint())
     })?;
     let Some(table) = table else { return Ok(rows(vec![])) };
-    let histograms = table.consistent(method, &mut || {
+    let Consistent { histograms, gap } = table.consistent(method, &mut || {
         pgrx::check_for_interrupts!();
     });
+    if gap > NOTABLE_GAP {
+        warning!(
+            "cumulative: weights this different are hard to fit; up to {:.1} % of the squared \
+             distance could be saved",
+            100.0 * gap
+        );
+    }
     let paths = table.tree().regions().iter().map(|region| region.path.clone());
     Ok(rows(paths.zip(histograms.into_iter().map(DpCoco::new)).collect()))
 }
