@@ -35,6 +35,13 @@
 //! weights 8 to 20 steps do for counties in states, each with 10 to 200 products. The more the
 //! regions above weigh against the leaves, the flatter is D along prices that would break blocks
 //! up, and the more steps it takes.
+//!
+//! # Why no QP crate
+//!
+//! Clarabel 0.11, an interior-point solver, finds the same optima (to 9e-9 of our lower bounds), but
+//! its factorisation does not scale with the sizes. On one machine, with equal weights: 801 regions
+//! with 100 sizes 2.0 s against 0.02 s here; 201 with 1,000 sizes 74 s and 0.3 GB against 0.24 s;
+//! 3,197 with 1,000 sizes 872 s and 4.8 GB against 3.5 s and 0.14 GB.
 
 use super::super::noisy_counts::NoisyCounts;
 use super::super::pgsr::last_price;
