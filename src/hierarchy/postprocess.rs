@@ -112,7 +112,9 @@ impl NoisyTable {
             let cells = region * self.sizes.len()..;
             let targets: Vec<(f64, f64)> =
                 row.iter().zip(cells.clone()).map(|(&value, cell)| (value, weight(cell))).collect();
+            checkpoint();
             let counts = project_weighted(&targets, total);
+            checkpoint();
             let runs = counts.into_iter().zip(&self.sizes).zip(cells);
             let runs = runs.filter(|((groups, _), _)| *groups > 0);
             estimates.push(Estimate::new(

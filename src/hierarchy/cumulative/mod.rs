@@ -49,9 +49,10 @@ impl Totals<'_> {
         if let Totals::Regions(totals) = self {
             assert_eq!(totals.len(), tree.regions().len(), "one total per region");
             for (region, parent) in tree.regions().iter().enumerate() {
-                let sum: u64 = totals[parent.children.clone()].iter().sum();
-                let is_leaf = parent.children.is_empty();
-                assert!(is_leaf || sum == totals[region], "children that do not sum to parents");
+                let children = totals[parent.children.clone()].iter();
+                let sum: u128 = children.map(|&total| u128::from(total)).sum();
+                let adds_up = parent.children.is_empty() || sum == u128::from(totals[region]);
+                assert!(adds_up, "children that do not sum to parents");
             }
         }
     }
