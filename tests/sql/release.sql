@@ -126,3 +126,12 @@ SELECT dp_create_dataset('undeclared', 'many', '{id}', '{region}', epsilon_budge
 INSERT INTO many VALUES (NULL, 21); -- of no group: no region either
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('undeclared', 0.1, consistency => 'pgsr', max_size => 5000000)$$);
 SELECT epsilon_spent FROM dp_budget('undeclared');
+-- a release that is refused has read nothing of them
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SAVEPOINT before;
+SELECT dp_hierarchy_release('undeclared', 5, consistency => 'pgsr', max_size => 100);
+ROLLBACK TO before;
+SELECT count(*) AS locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'many'::regclass;
+SELECT dp_hierarchy_release('undeclared', 0.1, consistency => 'pgsr', max_size => 100) \g /dev/null
+SELECT count(*) AS locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'many'::regclass;
+ROLLBACK;
