@@ -460,8 +460,7 @@ COMMENT ON FUNCTION dp_hierarchy_release(text, float8, text[], text, bigint, flo
 CREATE FUNCTION dp_hierarchy_consistent(
         source regclass, consistency text DEFAULT 'matching', totals regclass DEFAULT NULL)
     RETURNS TABLE (level int, path text[], size bigint, groups bigint)
-    AS 'MODULE_PATHNAME', 'dp_hierarchy_consistent_wrapper' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000
-    SET search_path = pg_catalog, pg_temp;
+    AS 'MODULE_PATHNAME', 'dp_hierarchy_consistent_wrapper' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION dp_hierarchy_consistent(regclass, text, regclass) IS
     'makes any noisy hierarchy consistent: integers that are not negative, children summing to parents for every size. source: a table or view with path text[], size, groups (any numbers) and, if known, variance; a size without a row counts as 0 groups. totals: path text[], groups where the number of groups is public, for the root alone or for every region (pgsr, topdown and chain keep the root''s). Post-processing of what you may read: it needs no dataset and costs no budget';
 

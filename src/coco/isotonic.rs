@@ -136,6 +136,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2500))]
+
         #[test]
         fn l1_is_optimal_and_monotone(values in prop::collection::vec(-9i64..10, 0..12)) {
             let fit = isotonic_l1(&values);

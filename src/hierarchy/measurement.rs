@@ -85,14 +85,13 @@ impl Cells {
         let regions: Vec<(Vec<i64>, f64)> = measured.into_iter().map(cells).collect();
         let sizes = regions.iter().map(|(values, _)| values.len()).max().unwrap_or(0);
         let largest = NoisyCounts::largest(tree);
+        let variances: Vec<f64> = regions.iter().map(|(_, variance)| *variance).collect();
+        let of_regions = NoisyCounts::inverse_variances(&variances);
         let (mut values, mut weights) = (Vec::new(), Vec::new());
-        for (own, variance) in regions {
+        for ((own, _), weight) in regions.into_iter().zip(of_regions) {
             checkpoint();
             values.extend(own.iter().map(|&value| (value as f64).clamp(-largest, largest)));
             values.resize(values.len() + sizes - own.len(), 0.0);
-            // without any noise the variance is 0 and all weights are the same
-            let weight =
-                (1.0 / variance).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end());
             weights.resize(values.len(), weight);
         }
         // equal weights are none: costs are then integers, and an optimum is exact

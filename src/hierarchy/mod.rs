@@ -23,6 +23,7 @@ pub use noisy_counts::NoisyCounts;
 pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
 pub use pgsr::{pgsr, pgsr_relaxed};
 pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan};
+pub use postprocess::Consistent;
 pub use release::{Observer, ReleaseError, release};
 pub use topdown::topdown;
 pub use tree::{Region, Tree, TreeError, path_text};

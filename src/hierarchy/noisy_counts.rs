@@ -37,9 +37,26 @@ impl<'a> NoisyCounts<'a> {
         NoisyCounts { tree, sizes, values, weights }
     }
 
-    /// The largest magnitude of a value: sums over the leaves still fit a count.
+    /// The largest magnitude of a value: sums over the leaves, rounding errors included, still fit a
+    /// count.
     pub fn largest(tree: &Tree) -> f64 {
-        LARGEST_SUM as f64 / tree.leaves().len().max(1) as f64
+        (LARGEST_SUM / 2) as f64 / tree.leaves().len().max(1) as f64
+    }
+
+    /// Weights that are inverse to variances, relative to that of the most certain value, and 10^-30
+    /// of it at least: beyond that nothing is left of the other one's influence but rounding errors,
+    /// which cost time. A variance of 0, from noise that is practically never there, counts as
+    /// 10^-10 of the least other one.
+    pub(super) fn inverse_variances(variances: &[f64]) -> Vec<f64> {
+        let positive = variances.iter().copied().filter(|variance| *variance > 0.0);
+        let mut least = positive.fold(f64::INFINITY, f64::min);
+        if least == f64::INFINITY {
+            return vec![1.0; variances.len()];
+        }
+        if variances.contains(&0.0) {
+            least *= 1e-10;
+        }
+        variances.iter().map(|variance| (least / variance.max(least)).max(1e-30)).collect()
     }
 
     /// The sum of w (x - y)^2, which [`pgsr`](super::pgsr()) minimises.

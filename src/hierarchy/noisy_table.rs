@@ -6,6 +6,9 @@ use super::tree::{Tree, path_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// Rows between two calls of the caller's checkpoint.
+const CHECKPOINT_EVERY: usize = 1 << 16;
+
 /// The rows of one region: a size, the noisy number of groups of that size, and its variance where
 /// the variances are known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,12 +50,12 @@ pub enum NoisyTableError {
     Size { path: Vec<String>, size: f64 },
     DuplicateSize { path: Vec<String>, size: u64 },
     Count { path: Vec<String>, size: u64, groups: f64 },
-    LargeCount { path: Vec<String>, size: u64, groups: f64, largest: f64 },
+    LargeCounts { path: Vec<String>, largest: f64 },
     Variance { path: Vec<String>, size: u64, variance: f64 },
     TooManyCells { regions: usize, sizes: usize },
     Total { path: Vec<String>, groups: f64 },
     MissingTotal { path: Vec<String> },
-    TotalsContradict { path: Vec<String>, total: u64, children: u64 },
+    TotalsContradict { path: Vec<String>, total: u64, children: u128 },
 }
 
 impl fmt::Display for NoisyTableError {
@@ -80,10 +83,10 @@ impl fmt::Display for NoisyTableError {
                 "source: groups must be finite, got {groups} in region {}, size {size}",
                 path_text(path)
             ),
-            NoisyTableError::LargeCount { path, size, groups, largest } => write!(
+            NoisyTableError::LargeCounts { path, largest } => write!(
                 f,
-                "source: groups must be from -{largest:e} to {largest:e}, got {groups:e} in region \
-                 {}, size {size}",
+                "source: groups of a level must sum to {largest:e} in magnitude at most; with \
+                 region {} they exceed it",
                 path_text(path)
             ),
             NoisyTableError::Variance { path, size, variance } => write!(
@@ -129,9 +132,7 @@ impl NoisyTableError {
             NoisyTableError::Size { .. } => "Sizes count the entities of a group.",
             NoisyTableError::DuplicateSize { .. } => "A region has one row for each size at most.",
             NoisyTableError::Count { .. } => "Leave out what was not measured.",
-            NoisyTableError::LargeCount { .. } => {
-                "The sum over all regions of a level has to fit a bigint."
-            }
+            NoisyTableError::LargeCounts { .. } => "All sums have to fit a bigint.",
             NoisyTableError::Variance { .. } => {
                 "Leave the column variance out if the variances are not known."
             }
@@ -151,24 +152,29 @@ impl NoisyTable {
     /// `rows`: by path, the root's being empty; `totals`: public numbers of groups by path, of the
     /// root alone or of every region; regions of which there is a total need no rows.
     ///
-    /// None: there are no rows. Errors: see [`NoisyTableError`].
+    /// `checkpoint` is called every few milliseconds; it may unwind. None: there are no rows. Errors:
+    /// see [`NoisyTableError`].
     pub fn new(
         rows: BTreeMap<Vec<String>, RegionRows>,
         totals: Option<BTreeMap<Vec<String>, f64>>,
+        checkpoint: &mut dyn FnMut(),
     ) -> Result<Option<NoisyTable>, NoisyTableError> {
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let totals = totals.unwrap_or_default();
-        let tree = tree_of(rows.keys().chain(totals.keys()).collect())?;
-        let mut sizes = BTreeSet::new();
+        let mut sizes = Vec::new();
         for (path, region) in &rows {
+            checkpoint();
             for &size in &region.sizes {
-                let error = NoisyTableError::Size { path: path.clone(), size };
-                sizes.insert(whole(size).ok_or(error)?);
+                let error = || NoisyTableError::Size { path: path.clone(), size };
+                sizes.push(whole(size).ok_or_else(error)?);
             }
         }
-        let sizes: Vec<u64> = sizes.into_iter().collect();
+        if sizes.is_empty() {
+            return Ok(None);
+        }
+        checkpoint();
+        sizes.sort_unstable();
+        sizes.dedup();
+        checkpoint();
+        let tree = tree_of(rows.keys().chain(totals.iter().flat_map(|t| t.keys())).collect())?;
         let regions = tree.regions().len();
         if regions.saturating_mul(sizes.len()) > MAX_CELLS {
             return Err(NoisyTableError::TooManyCells { regions, sizes: sizes.len() });
@@ -176,12 +182,22 @@ impl NoisyTable {
 
         let mut cells = Cells::new(regions, sizes.len());
         let largest = NoisyCounts::largest(&tree);
-        for (region, path) in tree.regions().iter().map(|region| &region.path).enumerate() {
-            if let Some(rows) = rows.get(path) {
-                cells.enter(region, path, rows, &sizes, largest)?;
+        for level in 0..tree.depth() {
+            let mut sum = 0.0;
+            for region in tree.level(level) {
+                let path = &tree.regions()[region].path;
+                let Some(rows) = rows.get(path) else { continue };
+                sum += cells.enter(region, path, rows, &sizes, checkpoint)?;
+                if sum > largest {
+                    return Err(NoisyTableError::LargeCounts { path: path.clone(), largest });
+                }
             }
         }
-        let totals = public_totals(&tree, &totals)?;
+        let totals = match totals {
+            Some(totals) => public_totals(&tree, &totals)?,
+            None => PublicTotals::None,
+        };
+        checkpoint();
         let weights = cells.weights(&tree);
         Ok(Some(NoisyTable { tree, sizes, values: cells.values, weights, totals }))
     }
@@ -191,8 +207,8 @@ impl NoisyTable {
     }
 }
 
-/// Up to here every whole number is an `f64` of its own.
-const LARGEST_EXACT: u64 = 1 << 53;
+/// Up to here every whole number is an `f64` of its own, and none is rounded to it.
+const LARGEST_EXACT: u64 = (1 << 53) - 1;
 
 fn whole(number: f64) -> Option<u64> {
     let range = 0.0..=LARGEST_EXACT as f64;
@@ -221,11 +237,12 @@ fn tree_of(paths: BTreeSet<&Vec<String>>) -> Result<Tree, NoisyTableError> {
     tree.map(|(tree, _)| tree).map_err(|_| NoisyTableError::UnevenDepth { path: vec![], depth })
 }
 
-/// The dense cells while they are filled. A weight of 0 stands for one that is not known.
+/// The dense cells while they are filled.
 struct Cells {
     sizes: usize,
     values: Vec<f64>,
-    weights: Vec<f64>,
+    /// NaN: not known.
+    variances: Vec<f64>,
     entered: Vec<bool>,
 }
 
@@ -235,26 +252,28 @@ impl Cells {
         Cells {
             sizes,
             values: vec![0.0; cells],
-            weights: vec![0.0; cells],
+            variances: vec![f64::NAN; cells],
             entered: vec![false; cells],
         }
     }
 
+    /// Enters a region's rows, and returns the sum of their magnitudes.
     fn enter(
         &mut self,
         region: usize,
         path: &[String],
         rows: &RegionRows,
         sizes: &[u64],
-        largest: f64,
-    ) -> Result<(), NoisyTableError> {
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<f64, NoisyTableError> {
+        let mut sum = 0.0;
         for (i, (&size, &groups)) in rows.sizes.iter().zip(&rows.groups).enumerate() {
+            if i.is_multiple_of(CHECKPOINT_EVERY) {
+                checkpoint();
+            }
             let (path, size) = (|| path.to_vec(), size as u64);
             if !groups.is_finite() {
                 return Err(NoisyTableError::Count { path: path(), size, groups });
-            }
-            if groups.abs() > largest {
-                return Err(NoisyTableError::LargeCount { path: path(), size, groups, largest });
             }
             let column = sizes.partition_point(|&known| known < size);
             let cell = region * self.sizes + column;
@@ -262,43 +281,43 @@ impl Cells {
                 return Err(NoisyTableError::DuplicateSize { path: path(), size });
             }
             self.values[cell] = groups;
+            sum += groups.abs();
             if let Some(variances) = &rows.variances {
                 let variance = variances[i];
                 if !(variance > 0.0 && variance.is_finite()) {
                     return Err(NoisyTableError::Variance { path: path(), size, variance });
                 }
-                self.weights[cell] = (1.0 / variance)
-                    .clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end());
+                self.variances[cell] = variance;
             }
         }
-        Ok(())
+        Ok(sum)
     }
 
     /// Inverse variances, or None where all are the same or unknown. A cell without a row gets its
     /// region's mean, in a region without rows its level's.
     fn weights(&self, tree: &Tree) -> Option<Vec<f64>> {
+        let known: Vec<f64> = self.variances.iter().copied().filter(|v| !v.is_nan()).collect();
+        let mut known_weights = NoisyCounts::inverse_variances(&known).into_iter();
+        // 0 for those that are not known
+        let known: Vec<f64> = self
+            .variances
+            .iter()
+            .map(|v| if v.is_nan() { 0.0 } else { known_weights.next().unwrap_or(0.0) })
+            .collect();
         let mean = |cells: &[f64]| -> Option<f64> {
-            let (sum, known) = cells
-                .iter()
-                .filter(|weight| **weight > 0.0)
-                .fold((0.0, 0.0), |(sum, known), weight| (sum + weight, known + 1.0));
-            (known > 0.0).then(|| {
-                (sum / known).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end())
-            })
+            let cells = cells.iter().filter(|weight| **weight > 0.0);
+            let (sum, count) = cells.fold((0.0, 0.0), |(sum, n), weight| (sum + weight, n + 1.0));
+            (count > 0.0).then_some(sum / count)
         };
-        let all = mean(&self.weights)?;
-        let mut weights = self.weights.clone();
+        let all = mean(&known)?;
+        let mut weights = known.clone();
         for level in 0..tree.depth() {
             let regions = tree.level(level);
-            let of_level =
-                mean(&self.weights[regions.start * self.sizes..regions.end * self.sizes]);
-            for row in weights[regions.start * self.sizes..regions.end * self.sizes]
-                .chunks_mut(self.sizes.max(1))
-            {
+            let cells = regions.start * self.sizes..regions.end * self.sizes;
+            let of_level = mean(&known[cells.clone()]);
+            for row in weights[cells].chunks_mut(self.sizes) {
                 let of_region = mean(row).or(of_level).unwrap_or(all);
-                for weight in row.iter_mut().filter(|weight| **weight == 0.0) {
-                    *weight = of_region;
-                }
+                row.iter_mut().filter(|weight| **weight == 0.0).for_each(|w| *w = of_region);
             }
         }
         let alike = weights.windows(2).all(|pair| pair[0] == pair[1]);
@@ -310,9 +329,6 @@ fn public_totals(
     tree: &Tree,
     totals: &BTreeMap<Vec<String>, f64>,
 ) -> Result<PublicTotals, NoisyTableError> {
-    if totals.is_empty() {
-        return Ok(PublicTotals::None);
-    }
     let mut counts = Vec::with_capacity(tree.regions().len());
     for region in tree.regions() {
         let path = || region.path.clone();
@@ -325,8 +341,8 @@ fn public_totals(
         counts.push(whole(groups).ok_or_else(|| NoisyTableError::Total { path: path(), groups })?);
     }
     for (region, &total) in tree.regions()[..tree.leaves().start].iter().zip(&counts) {
-        let children: u64 = counts[region.children.clone()].iter().sum();
-        if children != total {
+        let children = counts[region.children.clone()].iter().map(|&n| u128::from(n)).sum();
+        if children != u128::from(total) {
             let path = region.path.clone();
             return Err(NoisyTableError::TotalsContradict { path, total, children });
         }

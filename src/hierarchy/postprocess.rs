@@ -10,9 +10,18 @@ use super::pgsr::pgsr;
 use super::topdown::topdown;
 use crate::coco::{Coco, Estimate, EstimatedRun, Run, project_weighted};
 
+/// What became of a noisy table.
+#[derive(Debug, Clone)]
+pub struct Consistent {
+    /// One per region, in the tree's order.
+    pub histograms: Vec<Coco>,
+    /// How far `cumulative`, before its numbers were rounded, was from the optimum at most, as a
+    /// share of its cost; 0 for the other methods.
+    pub gap: f64,
+}
+
 impl NoisyTable {
-    /// One histogram per region, in the tree's order: integers >= 0, children summing to their
-    /// parents for every size.
+    /// Histograms of integers >= 0, children summing to their parents for every size.
     ///
     /// Of public totals `matching`, `matching_unweighted`, `bottom_up` and `cumulative` keep all,
     /// the other methods the root's. Where the root's is not known, `pgsr`, `topdown` and `chain`
@@ -20,8 +29,9 @@ impl NoisyTable {
     /// `none` leaves each region's counts, projected on its total, as they are.
     ///
     /// `checkpoint` is called every few milliseconds; it may unwind.
-    pub fn consistent(&self, method: Consistency, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
-        match method {
+    pub fn consistent(&self, method: Consistency, checkpoint: &mut dyn FnMut()) -> Consistent {
+        let mut gap = 0.0;
+        let histograms = match method {
             Consistency::Pgsr => self.histograms(&pgsr(&self.counts(), self.root(), checkpoint)),
             Consistency::TopDown => {
                 self.histograms(&topdown(&self.counts(), self.root(), checkpoint))
@@ -43,7 +53,9 @@ impl NoisyTable {
                     PublicTotals::Regions(_) => Totals::Regions(&totals),
                     _ => Totals::Root(totals[0]),
                 };
-                self.histograms(&cumulative(&sums, totals, checkpoint).counts)
+                let fit = cumulative(&sums, totals, checkpoint);
+                gap = (fit.real_cost - fit.lower_bound) / fit.real_cost.max(f64::MIN_POSITIVE);
+                self.histograms(&fit.counts)
             }
             Consistency::Matching => {
                 let estimates = self.estimates(checkpoint);
@@ -61,7 +73,8 @@ impl NoisyTable {
             Consistency::None => {
                 self.estimates(checkpoint).iter().map(Estimate::histogram).collect()
             }
-        }
+        };
+        Consistent { histograms, gap }
     }
 
     /// The number of groups of each region: the public one, or the consistent integers nearest to
@@ -99,7 +112,9 @@ impl NoisyTable {
             let cells = region * self.sizes.len()..;
             let targets: Vec<(f64, f64)> =
                 row.iter().zip(cells.clone()).map(|(&value, cell)| (value, weight(cell))).collect();
+            checkpoint();
             let counts = project_weighted(&targets, total);
+            checkpoint();
             let runs = counts.into_iter().zip(&self.sizes).zip(cells);
             let runs = runs.filter(|((groups, _), _)| *groups > 0);
             estimates.push(Estimate::new(

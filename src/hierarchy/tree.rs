@@ -18,9 +18,17 @@ pub struct Tree {
     levels: Vec<Range<usize>>,
 }
 
-/// A path as users write it.
+/// A path as PostgreSQL prints it.
 pub fn path_text(path: &[String]) -> String {
-    format!("{{{}}}", path.join(","))
+    let quoted = |name: &String| {
+        let special = |c: char| matches!(c, '{' | '}' | ',' | '"' | '\\') || c.is_whitespace();
+        if name.is_empty() || name.eq_ignore_ascii_case("null") || name.contains(special) {
+            format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+        } else {
+            name.clone()
+        }
+    };
+    format!("{{{}}}", path.iter().map(quoted).collect::<Vec<_>>().join(","))
 }
 
 /// The leaf paths do not form a tree. Regions are public, so the path may be named.

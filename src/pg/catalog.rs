@@ -3,7 +3,7 @@
 use super::errors::{Result, error, internal};
 use super::session::{
     PrivateLock, Row, acts_for, as_catalog_owner, as_of_now, as_reader, current_role,
-    extension_schema, private_lock, read_rows,
+    extension_schema, private_lock, read_rows, read_whole_tables,
 };
 use super::source::Source;
 use crate::coco::DpCoco;
@@ -122,9 +122,12 @@ impl Dataset {
         })
     }
 
-    /// How many regions each level of the hierarchy has, with the owner's rights.
-    pub(super) fn regions_per_level(&self) -> Result<Vec<usize>> {
-        as_reader(self.source.reader(self.owner)?, || self.source.regions_per_level())
+    /// How many regions each level of the hierarchy has; None where only private rows tell.
+    pub(super) fn regions_per_level(&self) -> Result<Option<Vec<usize>>> {
+        as_reader(self.source.reader(self.owner)?, || {
+            read_whole_tables();
+            self.source.regions_per_level()
+        })
     }
 
     /// Refuses a source that is not what the owner declared any more, or whose public part is

@@ -5,7 +5,7 @@ use super::errors::{Result, all_required, checked_name, error, internal, invalid
 use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::coco::DpCoco;
-use crate::hierarchy::{Observer, PlanError, ReleasePlan, release};
+use crate::hierarchy::{Observer, PlanError, ReleaseError, ReleasePlan, release};
 use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -87,8 +87,11 @@ fn dp_hierarchy_release(
         ));
     }
     dataset.check_source()?;
-    if plan.consistency().is_dense() {
-        plan.check_regions(&dataset.regions_per_level()?).map_err(unfit)?;
+    // where the regions are those of private rows, the release itself has to find out
+    if plan.consistency().is_dense()
+        && let Some(regions) = dataset.regions_per_level()?
+    {
+        plan.check_regions(&regions).map_err(unfit)?;
     }
     let charge = ledger::charge(&Charge {
         dataset: &dataset,
@@ -105,7 +108,12 @@ fn dp_hierarchy_release(
     })?;
     let mut words = words_from_system().map_err(internal)?;
     let mut progress = Progress::new(levels);
-    let histograms = release(&plan, &tree, leaves, &mut words, &mut progress).map_err(internal)?;
+    let histograms = release(&plan, &tree, leaves, &mut words, &mut progress).map_err(
+        |problem| match problem {
+            ReleaseError::Plan(problem) => unfit(problem),
+            other => internal(other),
+        },
+    )?;
     if let Some(name) = name {
         store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
     }

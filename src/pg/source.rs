@@ -268,31 +268,23 @@ impl Source {
         Ok(None)
     }
 
-    /// How many regions each level has, the root's first. Like [`Source::check_tree`] it reads what
-    /// is public, or was declared to be.
-    pub(super) fn regions_per_level(&self) -> Result<Vec<usize>> {
-        let table = match self.groups {
-            Some(oid) => open(oid, "groups")?,
-            None => open(self.entities, "entities")?,
-        };
+    /// How many regions each level has, the root's first; None without a table of groups.
+    pub(super) fn regions_per_level(&self) -> Result<Option<Vec<usize>>> {
+        let Some(groups) = self.groups else { return Ok(None) };
+        let groups = open(groups, "groups")?.name;
         let mut regions = vec![1];
         for level in 1..=self.hierarchy.len() {
-            let columns = quoted(&self.hierarchy[..level]);
-            let labels: Vec<String> = columns.iter().map(|c| format!("concat({c})")).collect();
-            read_rows(
-                &format!(
-                    "SELECT count(*) FROM (SELECT DISTINCT {} FROM {} WHERE {}) AS regions",
-                    labels.join(", "),
-                    table.name,
-                    not_null(&quoted(&self.hierarchy))
-                ),
-                |row| {
-                    regions.push(row.get::<i64>(1).unwrap_or_default() as usize);
-                    Ok(())
-                },
-            )?;
+            let labels: Vec<String> = self.hierarchy[..level].iter().map(|c| label(c)).collect();
+            let sql = format!(
+                "SELECT count(*) FROM (SELECT DISTINCT {} FROM {groups}) AS regions",
+                labels.join(", ")
+            );
+            read_rows(&sql, |row| {
+                regions.push(row.get::<i64>(1).unwrap_or_default() as usize);
+                Ok(())
+            })?;
         }
-        Ok(regions)
+        Ok(Some(regions))
     }
 
     /// The exact histogram of every leaf region, with its path. Confidential.
@@ -418,9 +410,7 @@ impl Source {
             .hierarchy
             .iter()
             .zip(&labels)
-            .map(|(region, label)| {
-                format!("concat({}) COLLATE \"C\" AS {label}, ", quote_identifier(region))
-            })
+            .map(|(region, name)| format!("{} AS {name}, ", label(region)))
             .collect();
         let size = self.size_column.as_ref().map(|column| {
             format!("greatest(coalesce({}::bigint, 0), 0)", quote_identifier(column))
@@ -470,6 +460,11 @@ impl Source {
 
 /// From 1970, where epochs begin, to 2000.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
+
+/// The name of a region, as its column prints it.
+fn label(column: &str) -> String {
+    format!("concat({}) COLLATE \"C\"", quote_identifier(column))
+}
 
 /// Whether a row is a group, inside the query.
 const IS_GROUP: &str = "\"is group (pg_dp)\"";

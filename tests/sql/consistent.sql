@@ -56,7 +56,7 @@ CREATE TABLE empty (path text[], size bigint, groups bigint);
 SELECT count(*) FROM dp_hierarchy_consistent('empty');
 SELECT count(*) FROM dp_hierarchy_consistent('empty', 'pgsr', 'totals');
 CREATE TABLE alone (path text[], size bigint, groups float8);
-INSERT INTO alone VALUES ('{}', 0, 2.4), ('{}', 9007199254740992, 0.8), ('{}', 5, -3);
+INSERT INTO alone VALUES ('{}', 0, 2.4), ('{}', 9007199254740991, 0.8), ('{}', 5, -3);
 SELECT method, c.* FROM unnest('{matching,bottom_up,pgsr,topdown,cumulative,chain}'::text[]) AS method, dp_hierarchy_consistent('alone', method) AS c;
 
 -- random trees: no violation by any method
@@ -137,6 +137,13 @@ SELECT e.* FROM (VALUES
     ($$UPDATE census SET variance = 'NaN' WHERE path = '{B}' AND size = 2$$),
     ($$UPDATE census SET variance = NULL WHERE path = '{B}' AND size = 2$$),
     ($$UPDATE census SET path = NULL WHERE path = '{B}'$$),
+    ($$UPDATE census SET path = '{{A,x}}' WHERE path = '{B}'$$),
+    ($$INSERT INTO census VALUES ('[0:0]={B}', 2, 1, 1)$$),
+    ($$DROP VIEW unweighted; ALTER TABLE census ALTER groups TYPE numeric; UPDATE census SET groups = 1e400 WHERE path = '{B}' AND size = 2$$),
+    ($$DROP VIEW unweighted; ALTER TABLE census ALTER groups TYPE money USING 1::money$$),
+    ($$DROP VIEW unweighted; ALTER TABLE census ALTER size TYPE bigint; UPDATE census SET size = 9007199254740992 WHERE path = '{B}' AND size = 2$$),
+    ($$UPDATE census SET groups = 4e17$$),
+    ($$DELETE FROM totals$$),
     ($$UPDATE census SET path = '{NULL}' WHERE path = '{B}'$$),
     ($$DELETE FROM census WHERE path = '{}'; DELETE FROM totals$$),
     ($$DROP VIEW unweighted; ALTER TABLE census DROP size$$),
@@ -156,6 +163,23 @@ SELECT e.* FROM (VALUES
     ($$SELECT * FROM dp_hierarchy_consistent(NULL, 'pgsr')$$),
     ($$SELECT * FROM dp_hierarchy_consistent('nowhere', 'pgsr')$$),
     ($$SELECT * FROM dp_hierarchy_consistent('pg_class', 'pgsr')$$)) AS call(statement), error_of(statement) AS e;
+
+-- variances beyond all reason are as good as 10^30 times that of the most certain number
+CREATE TABLE wild (path text[], size int, groups float8, variance float8);
+INSERT INTO wild VALUES ('{}', 1, 663097252474556, 1e-100), ('{0}', 1, -965121439204220, 1), ('{0,2}', 1, 135500410857826, 1e-100),
+    ('{0,2,0}', 1, 811365154110950, 1e100), ('{0,2,1}', 1, -833366658059275, 1e-100), ('{0,2,2}', 1, -955147511251851, 1e-100);
+SELECT method, count(*) FROM unnest('{matching,pgsr,topdown,cumulative,chain}'::text[]) AS method, dp_hierarchy_consistent('wild', method)
+ GROUP BY method ORDER BY method;
+
+-- a view is read with the caller's search_path, as by the caller
+CREATE SCHEMA app;
+SET search_path = app, public;
+CREATE TABLE app.t (path text[], size int, groups int);
+INSERT INTO t VALUES ('{}', 1, 3);
+CREATE FUNCTION app.f() RETURNS SETOF t LANGUAGE plpgsql STABLE AS 'BEGIN RETURN QUERY SELECT * FROM t; END';
+CREATE VIEW app.v AS SELECT * FROM f();
+SELECT * FROM dp_hierarchy_consistent('v', 'pgsr');
+RESET search_path;
 
 -- with the caller's rights
 CREATE ROLE dp_test_reader;

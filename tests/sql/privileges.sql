@@ -58,7 +58,9 @@ SELECT e.* FROM (VALUES
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 0.1);
 SELECT relname, relkind FROM pg_class WHERE relname = 'person';
 SELECT table_name FROM information_schema.tables WHERE table_schema = 'pg_catalog' AND table_name = 'pg_class';
+\pset tuples_only on
 \dt person
+\pset tuples_only off
 RESET ROLE;
 
 -- Each way on its own: what the function says of it, and whether the remedy closes it. (From PostgreSQL 16 on the remedy

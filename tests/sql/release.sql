@@ -117,7 +117,21 @@ SELECT e.* FROM unnest(ARRAY[
     $$SELECT dp_hierarchy_release('quarter', 0.1, '{H}', 'chain')$$,
     $$SELECT dp_hierarchy_release('quarter', 0.1, '{Hg}', 'cumulative')$$]) AS statement, error_of(statement) AS e;
 CREATE TABLE many AS SELECT i AS id, i AS region FROM generate_series(1, 20) AS i;
-SELECT dp_create_dataset('many', 'many', '{id}', '{region}', epsilon_budget => 1);
+SELECT dp_create_dataset('many', 'many', '{id}', '{region}', 'many', epsilon_budget => 1);
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('many', 0.1, consistency => 'pgsr', max_size => 5000000)$$);
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('many', 4e-9, '{Hc}', 'chain')$$);
 SELECT epsilon_spent - :spent AS spent FROM dp_budget('quarter') UNION ALL SELECT epsilon_spent FROM dp_budget('many');
+-- without a table of groups only private rows tell how many regions there are: they are read once that is paid for
+SELECT dp_create_dataset('undeclared', 'many', '{id}', '{region}', epsilon_budget => 1);
+INSERT INTO many VALUES (NULL, 21); -- of no group: no region either
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('undeclared', 0.1, consistency => 'pgsr', max_size => 5000000)$$);
+SELECT epsilon_spent FROM dp_budget('undeclared');
+-- a release that is refused has read nothing of them
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SAVEPOINT before;
+SELECT dp_hierarchy_release('undeclared', 5, consistency => 'pgsr', max_size => 100);
+ROLLBACK TO before;
+SELECT count(*) AS locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'many'::regclass;
+SELECT dp_hierarchy_release('undeclared', 0.1, consistency => 'pgsr', max_size => 100) \g /dev/null
+SELECT count(*) AS locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'many'::regclass;
+ROLLBACK;

@@ -49,9 +49,10 @@ impl Totals<'_> {
         if let Totals::Regions(totals) = self {
             assert_eq!(totals.len(), tree.regions().len(), "one total per region");
             for (region, parent) in tree.regions().iter().enumerate() {
-                let sum: u64 = totals[parent.children.clone()].iter().sum();
-                let is_leaf = parent.children.is_empty();
-                assert!(is_leaf || sum == totals[region], "children that do not sum to parents");
+                let children = totals[parent.children.clone()].iter();
+                let sum: u128 = children.map(|&total| u128::from(total)).sum();
+                let adds_up = parent.children.is_empty() || sum == u128::from(totals[region]);
+                assert!(adds_up, "children that do not sum to parents");
             }
         }
     }
@@ -74,9 +75,9 @@ pub struct CumulativeFit {
 ///
 /// The real solution's cost is above the least one by at most 10^-8 of it, or every sum in it is
 /// within a thousandth of a group of what the optimality conditions ask for. A limit on the steps
-/// and the precision of `f64` can prevent that, where weights differ by more than some 10^4 or
-/// counts exceed 10^13; the fit tells the bound that was reached in any case. The counts satisfy
-/// all constraints whatever happens.
+/// and the precision of `f64` can prevent that, where regions weigh some 100 times as much as the
+/// leaves below them or counts exceed 10^13; the fit tells the bound that was reached in any case.
+/// The counts satisfy all constraints whatever happens.
 ///
 /// `checkpoint` is called every few milliseconds; it may unwind.
 ///

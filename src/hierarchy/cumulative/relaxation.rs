@@ -31,8 +31,17 @@
 //! blocks. They are preconditioned by the same matrix with only the diagonal of the leaves' part:
 //! per size, that is a network of resistors on the tree, solved from the leaves up and back. A step
 //! is shortened until D has risen enough and its slope does not point far back (the strong Wolfe
-//! conditions). As soon as the right blocks are found, a full step leads to the optimum; for
-//! counties in states 8 to 20 steps do, each with 10 to 200 products.
+//! conditions). As soon as the right blocks are found, a full step leads to the optimum. With equal
+//! weights 8 to 20 steps do for counties in states, each with 10 to 200 products. The more the
+//! regions above weigh against the leaves, the flatter is D along prices that would break blocks
+//! up, and the more steps it takes.
+//!
+//! # Why no QP crate
+//!
+//! Clarabel 0.11, an interior-point solver, finds the same optima (to 9e-9 of our lower bounds), but
+//! its factorisation does not scale with the sizes. On one machine, with equal weights: 801 regions
+//! with 100 sizes 2.0 s against 0.02 s here; 201 with 1,000 sizes 74 s and 0.3 GB against 0.24 s;
+//! 3,197 with 1,000 sizes 872 s and 4.8 GB against 3.5 s and 0.14 GB.
 
 use super::super::noisy_counts::NoisyCounts;
 use super::super::pgsr::last_price;
