@@ -1,7 +1,9 @@
 //! Privacy budgets: what a release spends, and how a hierarchy's levels share it.
 
 mod accounting;
+mod calibration;
 mod epsilon;
 
 pub use accounting::{Totals, Views, rho_of_gaussian, rho_of_pure, zcdp_epsilon};
+pub use calibration::{DeltaError, gaussian_sigma, zcdp_rho};
 pub use epsilon::{Epsilon, EpsilonError, ShareError};
