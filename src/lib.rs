@@ -1,12 +1,13 @@
 //! pg_dp: differentially private statistics released from inside PostgreSQL.
 //!
-//! Modules depend downwards only: `pg` -> `hierarchy` -> `coco` -> `privacy` -> `noise`. Everything
-//! but `pg` knows nothing of PostgreSQL and builds without it.
+//! Modules depend downwards only: `pg` -> `hierarchy` -> `coco` -> `privacy` -> `noise`, and `pg` ->
+//! `ranges` -> `privacy`. Everything but `pg` knows nothing of PostgreSQL and builds without it.
 
 pub mod coco;
 pub mod hierarchy;
 pub mod noise;
 pub mod privacy;
+pub mod ranges;
 
 #[cfg(feature = "pgrx")]
 pub mod pg;
