@@ -111,20 +111,6 @@ fn some_trees() -> Vec<Tree> {
     balanced.into_iter().chain(listed).collect()
 }
 
-fn node_spans(tree: &Tree) -> Vec<Range<usize>> {
-    let mut all = vec![0..tree.bins(); tree.nodes()];
-    for node in 0..tree.nodes() {
-        for (child, span) in tree.spans(node, all[node].end) {
-            all[child] = span;
-        }
-    }
-    all
-}
-
-fn no_checkpoint() -> impl FnMut() {
-    || {}
-}
-
 #[test]
 fn the_covariance_is_the_papers() {
     for height in 0..=6 {
@@ -139,7 +125,7 @@ fn the_covariance_is_the_papers() {
 fn every_node_of_every_tree_has_the_same_variance() {
     for tree in some_trees() {
         let covariance = covariance(&with_sigma(tree.clone(), 1.0));
-        for span in node_spans(&tree) {
+        for span in tree.node_bins() {
             assert!(sum_over(&covariance, span).is_one(), "{tree:?}");
         }
     }
@@ -171,12 +157,12 @@ fn spreads_are_those_of_all_variances() {
         let cascade = with_sigma(tree, *sigma);
         let bins = cascade.tree.bins();
         let ranges = (0..bins).flat_map(|lo| (lo + 1..=bins).map(move |hi| lo..hi));
-        let nodes = node_spans(&cascade.tree).into_iter();
+        let nodes = cascade.tree.node_bins().into_iter();
         let close = |fast: Spread, slow: Spread| {
             let close = |a: f64, b: f64| (a - b).abs() < 1e-11 * b;
             assert!(close(fast.mean, slow.mean) && close(fast.max, slow.max), "{fast:?} {slow:?}");
         };
-        let checkpoint = &mut no_checkpoint();
+        let checkpoint = &mut || {};
         let variance = |range| cascade.variance(range);
         close(cascade.all_ranges(checkpoint), Spread::of(ranges.map(variance)));
         close(
@@ -258,7 +244,7 @@ proptest! {
         }
         let nodes = cascade.node_estimates(&noisy);
         let bins = cascade.estimates(&noisy);
-        for (node, span) in node_spans(&cascade.tree).into_iter().enumerate() {
+        for (node, span) in cascade.tree.node_bins().into_iter().enumerate() {
             let sum: f64 = bins[span].iter().sum();
             // the quotients of a binary tree are exact
             let tolerance = if fan_out == 2 { 0.0 } else { 1e-6 };

@@ -179,6 +179,17 @@ impl Tree {
         self.first_bin[node] as usize
     }
 
+    /// The bins below each node.
+    pub fn node_bins(&self) -> Vec<Range<usize>> {
+        let mut all = vec![0..self.bins; self.nodes()];
+        for node in 0..self.nodes() {
+            for (child, bins) in self.spans(node, all[node].end) {
+                all[child] = bins;
+            }
+        }
+        all
+    }
+
     /// The children of a node that ends before bin `end`, each with its bins.
     pub(super) fn spans(
         &self,
@@ -198,21 +209,11 @@ impl Tree {
 mod tests {
     use super::*;
 
-    fn spans(tree: &Tree) -> Vec<Range<usize>> {
-        let mut all = vec![0..tree.bins(); tree.nodes()];
-        for node in 0..tree.nodes() {
-            for (child, span) in tree.spans(node, all[node].end) {
-                all[child] = span;
-            }
-        }
-        all
-    }
-
     #[test]
     fn a_balanced_tree_groups_neighbours() {
         let tree = Tree::balanced(7, 3).unwrap();
         assert_eq!(tree.nodes(), 1 + 3 + 7);
-        assert_eq!(spans(&tree)[..4], [0..7, 0..3, 3..6, 6..7]);
+        assert_eq!(tree.node_bins()[..4], [0..7, 0..3, 3..6, 6..7]);
         assert!((0..7).all(|bin| tree.first_bin(4 + bin) == bin && tree.is_leaf(4 + bin)));
         assert_eq!(Tree::balanced(1, 2).unwrap().nodes(), 1);
         assert_eq!(Tree::balanced(5, 2).unwrap().nodes(), 1 + 2 + 3 + 5);
@@ -223,7 +224,7 @@ mod tests {
         // the root's children are a bin, a pair and a chain to a bin
         let tree = Tree::from_fan_outs([3, 0, 2, 1, 0, 0, 0]).unwrap();
         assert_eq!(tree.bins(), 4);
-        assert_eq!(spans(&tree), [0..4, 0..1, 1..3, 3..4, 1..2, 2..3, 3..4]);
+        assert_eq!(tree.node_bins(), [0..4, 0..1, 1..3, 3..4, 1..2, 2..3, 3..4]);
     }
 
     #[test]
