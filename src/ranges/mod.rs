@@ -8,6 +8,7 @@
 
 pub mod cascade;
 mod convolution;
+pub mod optimal;
 pub mod prefix;
 
 use crate::noise::{DiscreteGaussian, RandomWords, ScaleError};
@@ -108,14 +109,15 @@ fn check_bins(bins: usize) -> Result<(), StrategyError> {
 
 /// The binary digits of the numbers that a real-valued strategy is scaled by before it is rounded
 /// to integers: at most 26, and fewer where noise of `rho` on integers of that size would be out
-/// of the sampler's range.
+/// of the sampler's range. Below 16 that noise is refused.
 ///
 /// What is rounded is a strategy of which what is measured, its sensitivity and its variances are
 /// then exact: a coarse one costs accuracy only, and that is stated.
 fn resolution(rho: f64) -> u32 {
-    // noise for columns of length 1; lengths are up to 4, and the samplers go to 10^9 > 2^29
+    // noise for columns of length 1; those of the longest strategy, for the prefixes of 2^22 bins,
+    // are below 3, and the samplers go to 10^9 > 3 * 2^28
     let sigma = (1.0 / (2.0 * rho)).sqrt();
-    ((1u64 << 27) as f64 / sigma).log2().floor().clamp(10.0, 26.0) as u32
+    ((1u64 << 28) as f64 / sigma).log2().floor().clamp(16.0, 26.0) as u32
 }
 
 /// The most rows, given that no row adds more than the sensitivity to an integer.
@@ -123,3 +125,6 @@ fn row_limit(sensitivity_squared: u64) -> u64 {
     // the root of an integer below 2^64 is off by less than 1
     convolution::EXACT_LIMIT / ((sensitivity_squared as f64).sqrt() as u64 + 2)
 }
+
+#[cfg(test)]
+mod tests;
