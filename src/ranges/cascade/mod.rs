@@ -27,10 +27,12 @@
 //! ancestor adds (m-1)/(m+1). For a perfect binary tree of height k that is 1 + k/3.
 
 mod spread;
+mod streaming;
 #[cfg(test)]
 mod tests;
 mod tree;
 
+pub use streaming::{MAX_HEIGHT, StreamError, StreamingCascade};
 pub use tree::{MAX_DEPTH, MAX_FAN_OUT, Tree, TreeError};
 
 use super::{TooManyRows, check_total};
