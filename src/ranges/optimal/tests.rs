@@ -1,6 +1,7 @@
 use super::dense::closed_form;
 use super::*;
-use crate::ranges::cascade::Tree;
+use crate::ranges::cascade::{Cascade, Tree};
+use crate::ranges::prefix::PrefixSums;
 use crate::ranges::{Spread, StrategyError};
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -55,6 +56,22 @@ fn the_error_is_close_to_the_lower_bound() {
                 before = ratio;
             }
         }
+    }
+}
+
+/// The known ratios of mechanisms that are not made for a workload, with real numbers for integers.
+#[test]
+fn the_cascade_and_the_square_root_are_further_from_it() {
+    let (rho, checkpoint) = (1e-5, &mut || {});
+    for (bins, all, prefixes) in [(64, "1.609", "1.447"), (1024, "1.688", "1.536")] {
+        let cascade = Cascade::new(Tree::balanced(bins, 2).unwrap(), rho).unwrap();
+        let of_all = ratio(Workload::AllRanges, bins, cascade.all_ranges(checkpoint), rho);
+        let of_prefixes = ratio(Workload::Prefixes, bins, cascade.prefixes(checkpoint), rho);
+        assert_eq!([of_all, of_prefixes].map(|ratio| format!("{ratio:.3}")), [all, prefixes]);
+    }
+    for (bins, expected) in [(64, "1.194"), (1024, "1.142")] {
+        let prefixes = PrefixSums::new(bins, 0.02435).unwrap().prefixes();
+        assert_eq!(format!("{:.3}", ratio(Workload::Prefixes, bins, prefixes, 0.02435)), expected);
     }
 }
 
