@@ -7,7 +7,8 @@ use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::noise::words_from_system;
 use crate::ranges::{
-    Bins, Bounds, DpRanges, MethodChoice, RangeMethod, RangePlan, RangePlanError, Workload,
+    Bins, Bounds, DpRanges, MethodChoice, RangeMethod, RangePlan, RangePlanError, RangeRelease,
+    Target, Workload,
 };
 use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;

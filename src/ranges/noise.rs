@@ -1,5 +1,6 @@
 //! The noise of a measurement: one type over both distributions.
 
+use crate::privacy::{rho_of_gaussian, rho_of_pure};
 use crate::noise::{DiscreteGaussian, DiscreteLaplace, RandomWords, Scale, ScaleError};
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +31,32 @@ impl Noise {
         }
     }
 
+    /// Discrete Gaussian noise.
+    pub(super) fn gaussian(sigma: f64) -> Result<Noise, ScaleError> {
+        Noise::new(NoiseParameter::Gaussian { sigma })
+    }
+
     /// One exact draw.
     pub fn sample<R: RandomWords + ?Sized>(&self, words: &mut R) -> i64 {
         match self {
             Noise::Laplace(law) => law.sample(words),
             Noise::Gaussian(law) => law.sample(words),
+        }
+    }
+
+    /// The loss of a distance of 1: None for Gaussian noise, which has no bound of this kind.
+    pub(super) fn epsilon(&self) -> Option<f64> {
+        match self {
+            Noise::Laplace(law) => Some(1.0 / law.scale().as_f64()),
+            Noise::Gaussian(_) => None,
+        }
+    }
+
+    /// The zero-concentrated loss of a distance of 1.
+    pub(super) fn rho(&self) -> f64 {
+        match self {
+            Noise::Laplace(law) => rho_of_pure(1.0 / law.scale().as_f64()),
+            Noise::Gaussian(law) => rho_of_gaussian(1.0, law.sigma()),
         }
     }
 
