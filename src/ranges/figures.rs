@@ -153,11 +153,11 @@ fn what_cannot_be_planned_is_refused_by_the_name_of_its_argument() {
         (0, 1.0, 0.0, "auto", "the number of bins must be from 1 to 16777216, got 0"),
         (1 << 25, 1.0, 0.0, "auto", "the number of bins must be from 1 to 16777216, got 33554432"),
         (
-            (1 << 22) + 1,
+            (1 << 20) + 1,
             1.0,
             1e-6,
             "optimal",
-            "the number of bins for method \"optimal\" must be at most 4194304, got 4194305",
+            "the number of bins for method \"optimal\" must be at most 1048576, got 1048577",
         ),
         (8, -1.0, 0.0, "auto", "epsilon must be a positive, finite number, got -1"),
         (8, f64::NAN, 0.0, "auto", "epsilon must be a positive, finite number, got NaN"),

@@ -142,11 +142,6 @@ pub trait RangeMechanism {
     /// the method says otherwise these are the N + 1 estimated sums of the first 0 ..= N bins.
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64>;
 
-    /// The length of what [`RangeMechanism::reconstruct`] gives.
-    fn reconstruction_length(&self) -> usize {
-        self.bins() + 1
-    }
-
     /// The unbiased estimate of a range's sum; 0 for an empty range.
     fn answer(&self, reconstruction: &[f64], range: Range<usize>) -> f64 {
         reconstruction[range.end] - reconstruction[range.start]

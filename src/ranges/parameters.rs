@@ -88,6 +88,18 @@ impl RangeParameters {
         }
     }
 
+    /// The length of what the mechanism's [`RangeMechanism::reconstruct`] gives.
+    pub(super) fn reconstruction_length(&self) -> usize {
+        let measured = match self.method {
+            RangeMethod::Tree | RangeMethod::BinaryTree => {
+                let shape = self.shape();
+                (0..shape.height()).map(|level| shape.nodes(level)).sum()
+            }
+            _ => self.bins(),
+        };
+        measured + 1
+    }
+
     fn shape(&self) -> TreeShape {
         TreeShape::new(self.bins(), self.branching as usize)
     }
@@ -96,7 +108,10 @@ impl RangeParameters {
     ///
     /// # Panics
     /// If the parameters do not fit together.
-    pub(super) fn mechanism(&self) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+    pub(super) fn mechanism(
+        &self,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Box<dyn RangeMechanism>, ScaleError> {
         match &self.calibration {
             Calibration::PerGroup(noise) => {
                 let noise = noise.iter().map(|parameter| Noise::new(*parameter));
@@ -111,8 +126,10 @@ impl RangeParameters {
             }
             &Calibration::Together { rho } => Ok(match self.method {
                 RangeMethod::Cascade => Box::new(Cascade::new(self.balanced_tree(), rho)?),
-                RangeMethod::Prefix => Box::new(PrefixFactorisation::new(self.bins(), rho)?),
-                _ => self.optimal(rho)?,
+                RangeMethod::Prefix => {
+                    Box::new(PrefixFactorisation::new(self.bins(), rho, checkpoint)?)
+                }
+                _ => self.optimal(rho, checkpoint)?,
             }),
         }
     }
@@ -124,21 +141,28 @@ impl RangeParameters {
 
     /// The strategy for the target: its own up to [`MAX_DENSE_BINS`], where it has no closed form
     /// beyond, the one for all ranges.
-    fn optimal(&self, rho: f64) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+    fn optimal(
+        &self,
+        rho: f64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Box<dyn RangeMechanism>, ScaleError> {
         let bins = self.bins();
         match &self.target {
             Some(Target::Workload(workload @ (Workload::All | Workload::Prefix))) => {
-                Ok(Box::new(SineStrategy::new(*workload, bins, rho)?))
+                Ok(Box::new(SineStrategy::new(*workload, bins, rho, checkpoint)?))
             }
             Some(target) if bins <= MAX_DENSE_BINS => {
-                match DenseStrategy::new(bins, &gram_of_ranges(bins, target.ranges(bins)), rho) {
+                let gram = gram_of_ranges(bins, target.ranges(bins));
+                match DenseStrategy::new(bins, &gram, rho, checkpoint) {
                     Ok(strategy) => Ok(Box::new(strategy)),
                     Err(GramError::Noise(error)) => Err(error),
                     // nothing is asked for
-                    Err(_) => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
+                    Err(_) => {
+                        Ok(Box::new(SineStrategy::new(Workload::All, bins, rho, checkpoint)?))
+                    }
                 }
             }
-            _ => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
+            _ => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho, checkpoint)?)),
         }
     }
 

@@ -52,15 +52,23 @@ fn cases(bins: usize) -> Vec<Case> {
             let described = format!("cascade {:?}", fan_outs(&tree));
             add(name(&described), Box::new(Cascade::new(tree, rho).unwrap()), true);
         }
-        add(name("prefix"), Box::new(PrefixFactorisation::new(bins, rho).unwrap()), true);
+        add(
+            name("prefix"),
+            Box::new(PrefixFactorisation::new(bins, rho, &mut || {}).unwrap()),
+            true,
+        );
         for workload in [Workload::All, Workload::Prefix] {
-            let strategy = SineStrategy::new(workload, bins, rho).unwrap();
+            let strategy = SineStrategy::new(workload, bins, rho, &mut || {}).unwrap();
             add(name(&format!("optimal {workload:?}")), Box::new(strategy), true);
         }
         // any workload: short ranges, and one half of the bins
         let short = Workload::All.ranges(bins).filter(|range| range.len() <= 3);
         let gram = gram_of_ranges(bins, short.chain(std::iter::once(0..bins.div_ceil(2))));
-        add(name("dense"), Box::new(DenseStrategy::new(bins, &gram, rho).unwrap()), true);
+        add(
+            name("dense"),
+            Box::new(DenseStrategy::new(bins, &gram, rho, &mut || {}).unwrap()),
+            true,
+        );
     }
     cases
 }

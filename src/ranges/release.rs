@@ -107,7 +107,11 @@ impl RangeRelease {
         postcard::to_extend(&(&self.parameters, &self.values), vec![VERSION]).unwrap_or_default()
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
+    /// `checkpoint`: as for [`RangePlan::release`](super::RangePlan::release).
+    pub fn from_bytes(
+        bytes: &[u8],
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RangeRelease, RangeFormatError> {
         let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
         if *version != VERSION {
             return Err(RangeFormatError::Version(*version));
@@ -118,17 +122,20 @@ impl RangeRelease {
         if !rest.is_empty() {
             return Err(corrupt);
         }
-        RangeRelease::from_parts(parameters, values).ok_or(corrupt)
+        RangeRelease::from_parts(parameters, values, checkpoint).ok_or(corrupt)
     }
 
     /// None if the parameters are nobody's, or not those of so many values.
     pub(super) fn from_parts(
         parameters: RangeParameters,
         values: Vec<f64>,
+        checkpoint: &mut dyn FnMut(),
     ) -> Option<RangeRelease> {
-        let mechanism = parameters.fit_together().then(|| parameters.mechanism().ok())??;
-        let wanted = mechanism.reconstruction_length();
-        let fit = values.len() == wanted && values.iter().all(|value| value.is_finite());
-        fit.then_some(RangeRelease { parameters, mechanism, values })
+        // before the mechanism is built, lest a few bytes cost the work of millions of bins
+        let fit = parameters.fit_together()
+            && values.len() == parameters.reconstruction_length()
+            && values.iter().all(|value| value.is_finite());
+        let mechanism = fit.then(|| parameters.mechanism(checkpoint).ok())??;
+        Some(RangeRelease { parameters, mechanism, values })
     }
 }
