@@ -122,7 +122,10 @@ impl RangeRelease {
     }
 
     /// None if the parameters are nobody's, or not those of so many values.
-    pub(super) fn from_parts(parameters: RangeParameters, values: Vec<f64>) -> Option<RangeRelease> {
+    pub(super) fn from_parts(
+        parameters: RangeParameters,
+        values: Vec<f64>,
+    ) -> Option<RangeRelease> {
         let mechanism = parameters.fit_together().then(|| parameters.mechanism().ok())??;
         let wanted = mechanism.reconstruction_length();
         let fit = values.len() == wanted && values.iter().all(|value| value.is_finite());

@@ -35,13 +35,13 @@ mod tree;
 pub use streaming::{StreamError, StreamingCascade};
 pub use tree::{MAX_FAN_OUT, Tree, TreeError};
 
+use crate::noise::ScaleError;
+use crate::privacy::gaussian_sigma;
 use crate::ranges::mechanism::{
     CHECKPOINT_PASS, Group, Loss, MEASURED_LIMIT, RangeMechanism, Workload,
 };
 use crate::ranges::noise::Noise;
 use crate::ranges::tree::running_sums;
-use crate::noise::ScaleError;
-use crate::privacy::gaussian_sigma;
 use num_rational::Ratio;
 use std::ops::Range;
 
