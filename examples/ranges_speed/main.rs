@@ -11,8 +11,8 @@ use std::time::Duration;
 
 const USAGE: &str = "\
 Releases a histogram once, with epsilon 1. Prints four numbers: the processor's seconds for the plan,
-for the release, for its noise, drawn once more by itself; and the bytes of memory per bin at the
-release's peak, of which 8 are the histogram itself.
+for the release, for its noise, drawn once more by itself; and by how many bytes per bin the memory
+grew up to the release's peak, of which 8 are the histogram itself.
 
 cargo run --profile pure --no-default-features --example ranges_speed -- METHOD DELTA BINS";
 
@@ -37,6 +37,12 @@ fn parse(arguments: &[String]) -> Option<(&str, f64, u32)> {
 }
 
 fn measure(method: &str, delta: f64, bins: u32) -> Result<(), Box<dyn Error>> {
+    // what the program itself takes, once it has been loaded
+    RangePlan::new(64, 1.0, delta, method, 1, &mut || ())?.release(
+        &[0; 64],
+        &mut words_from_system()?,
+        &mut || (),
+    );
     let before = peak_bytes()?;
     let counts: Vec<u64> = (0..bins).map(|bin| u64::from(bin % 7)).collect();
 
