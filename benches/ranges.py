@@ -3,8 +3,8 @@
 cascade K: cascade sampling as Dharangutte et al. 2025 publish it, a recursion that gives every node of the binary tree
 its noise, one normal variate at a time; then the noisy histogram.
 arrays K: the same, written for speed: a level at a time, in arrays.
-opendp K B: OpenDP's tree with B branches and discrete Laplace noise. Three numbers: the tree alone, the tree with noise,
-the consistent histogram made of that.
+opendp K B: OpenDP's tree with B branches and discrete Laplace noise. Three numbers: the tree alone, the tree with
+noise, the consistent histogram made of that.
 
 The first two are sums of floating-point numbers: how fast that is, not a private release.
 """
