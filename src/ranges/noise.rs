@@ -1,7 +1,7 @@
 //! The noise of a measurement: one type over both distributions.
 
-use crate::privacy::{rho_of_gaussian, rho_of_pure};
 use crate::noise::{DiscreteGaussian, DiscreteLaplace, RandomWords, Scale, ScaleError};
+use crate::privacy::{rho_of_gaussian, rho_of_pure};
 use serde::{Deserialize, Serialize};
 
 /// What determines a noise distribution exactly; stored with every release.

@@ -86,14 +86,15 @@ impl RangeParameters {
             RangeMethod::Wavelet => groups == Some(Wavelet::groups_over(self.bins())),
             RangeMethod::Cascade => groups.is_none() && self.branching <= MAX_FAN_OUT,
             RangeMethod::Prefix => groups.is_none(),
-            RangeMethod::Optimal => groups.is_none() && self.target.as_ref().is_some_and(|target| {
-                match target {
-                    Target::Workload(_) => true,
-                    Target::Ranges(ranges) => {
-                        ranges.iter().all(|range| range.end <= self.bins())
-                    }
-                }
-            }),
+            RangeMethod::Optimal => {
+                groups.is_none()
+                    && self.target.as_ref().is_some_and(|target| match target {
+                        Target::Workload(_) => true,
+                        Target::Ranges(ranges) => {
+                            ranges.iter().all(|range| range.end <= self.bins())
+                        }
+                    })
+            }
             _ => groups == Some(self.shape().height()),
         }
     }

@@ -334,9 +334,7 @@ impl RangeMechanism for SineStrategy {
     fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
         match workload {
             Workload::All => self.all_ranges(checkpoint),
-            Workload::Prefix => {
-                Spread::of(self.prefix_variances(checkpoint).into_iter().skip(1))
-            }
+            Workload::Prefix => Spread::of(self.prefix_variances(checkpoint).into_iter().skip(1)),
             Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins()), checkpoint),
         }
     }
