@@ -5,7 +5,6 @@
 //! products are the true ones up to multiples of p: a true value less than p/2 away from 0 is read
 //! off exactly, whatever the intermediate values were.
 
-use super::mechanism::MEASURED_LIMIT;
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 use winter_math::fft::{evaluate_poly, get_inv_twiddles, get_twiddles, interpolate_poly};
@@ -26,7 +25,7 @@ pub fn resolution(rho: f64) -> u32 {
 }
 
 /// The `length` values sum_j a_j b_{i-j}, i = `skip` .. `skip + length`, of the cyclic convolution
-/// over the smallest power of two >= `period`, given that each is at most [`MEASURED_LIMIT`] in
+/// over the smallest power of two >= `period`, given that each is at most 2^62 in
 /// magnitude. Neither list may be longer than that power of two.
 pub fn cyclic_exact(a: &[i64], b: &[i64], period: usize, skip: usize, length: usize) -> Vec<i64> {
     // the transforms need two elements at least
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_largest_integers_are_exact() {
-        let limit = MEASURED_LIMIT as i64;
+        let limit = super::super::mechanism::MEASURED_LIMIT as i64;
         let values = [limit, -limit, limit - 1, 0, 1, -1, 1 - limit];
         assert_eq!(cyclic_exact(&values, &[1], 8, 0, 7), values);
         // the sum is small, the products are not: only the true value counts

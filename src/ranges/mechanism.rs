@@ -1,6 +1,7 @@
 //! What every method for range sums is: a mechanism that states what it measures, how far one row
 //! moves that, the noise, how an answer is made of the noisy integers, and the error to expect.
 
+use super::method::Target;
 use super::noise::Noise;
 use crate::noise::RandomWords;
 use serde::{Deserialize, Serialize};
@@ -214,6 +215,17 @@ pub trait RangeMechanism {
             }
             self.variance(range)
         }))
+    }
+
+    /// The mean of the variances over the target.
+    fn mean_over(&self, target: &Target, checkpoint: &mut dyn FnMut()) -> f64 {
+        match target {
+            Target::Workload(Workload::All) => self.mean_over_all(checkpoint),
+            Target::Workload(workload) => self.spread(*workload, checkpoint).mean,
+            Target::Ranges(ranges) => {
+                self.spread_over(&mut ranges.iter().cloned(), checkpoint).mean
+            }
+        }
     }
 
     /// The mean variance over all ranges that are not empty.

@@ -1,7 +1,9 @@
 //! The methods by the words that a user writes.
 
 use super::budget::LevelBudgets;
+use super::cascade::MAX_FAN_OUT;
 use super::mechanism::Workload;
+use super::{MAX_BINS, MAX_CONVOLUTION_BINS};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -16,12 +18,13 @@ pub enum RangeMethod {
     /// The nodes of a b-ary tree; a range is the sum of the fewest nodes (H_b).
     Tree,
     /// The same, made consistent by least squares (H_b^c); with discrete Gaussian noise where there
-    /// is a delta.
+    /// is a delta and it is better.
     TreeConsistent,
     /// A consistent binary tree with geometric budgets (the quadtree of Cormode et al. 2012 in one
     /// dimension).
     Quad,
-    /// Haar coefficients (Privelet); with discrete Gaussian noise where there is a delta.
+    /// Haar coefficients (Privelet); with discrete Gaussian noise where there is a delta and it is
+    /// better.
     Wavelet,
     /// Every bin with discrete Gaussian noise.
     Gaussian,
@@ -70,6 +73,18 @@ impl RangeMethod {
         self.has_budgets() || self == RangeMethod::Cascade
     }
 
+    pub(super) fn most_bins(self) -> usize {
+        match self {
+            RangeMethod::Prefix | RangeMethod::Optimal => MAX_CONVOLUTION_BINS,
+            _ => MAX_BINS,
+        }
+    }
+
+    /// The largest branching factor.
+    pub(super) fn most_branching(self) -> u32 {
+        if self == RangeMethod::Cascade { MAX_FAN_OUT } else { MAX_BINS as u32 }
+    }
+
     /// Whether the method has a form that satisfies epsilon-differential privacy.
     pub fn is_pure(self) -> bool {
         match self {
@@ -89,6 +104,11 @@ impl RangeMethod {
     /// Whether the method has a form with Gaussian noise, which spends a delta.
     pub fn is_gaussian(self) -> bool {
         !self.is_pure() || matches!(self, RangeMethod::TreeConsistent | RangeMethod::Wavelet)
+    }
+
+    /// Whether the method has noise for a delta, which may be 0, and takes so many bins.
+    pub(super) fn suits(self, bins: i64, delta: f64) -> bool {
+        (delta > 0.0 || self.is_pure()) && bins <= self.most_bins() as i64
     }
 }
 
@@ -134,6 +154,21 @@ impl MethodChoice {
     pub fn of(method: RangeMethod) -> MethodChoice {
         let auto = MethodChoice::auto(Target::Workload(Workload::All));
         MethodChoice { method: Some(method), ..auto }
+    }
+
+    /// What "auto" chooses from: every method, trees with equal and with optimised budgets.
+    pub fn all(target: &Target) -> impl Iterator<Item = MethodChoice> {
+        RangeMethod::WORDS.into_iter().flat_map(move |(_, method)| {
+            let budgets: &[LevelBudgets] = match method.has_budgets() {
+                true => &[LevelBudgets::Equal, LevelBudgets::Optimised],
+                false => &[LevelBudgets::Equal],
+            };
+            budgets.iter().map(move |&budgets| MethodChoice {
+                budgets,
+                target: target.clone(),
+                ..MethodChoice::of(method)
+            })
+        })
     }
 
     /// None if the words are not of the form above. Whether the number is a possible branching

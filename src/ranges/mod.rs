@@ -9,12 +9,14 @@
 //! x + e_j. Where a unit of privacy owns up to k rows, all distances are at most k times as large.
 
 mod bins;
+mod bound;
 mod budget;
 mod cascade;
 mod consistent;
 mod convolution;
 mod covariance;
 mod envelope;
+mod explain;
 mod mechanism;
 mod method;
 mod noise;
@@ -31,10 +33,12 @@ mod tree;
 mod wavelet;
 
 pub use bins::{Bins, Bounds, BoundsError, FormatError, OtherBounds};
+pub use bound::svd_bound;
 pub use budget::LevelBudgets;
 pub use cascade::{Cascade, MAX_FAN_OUT, StreamError, StreamingCascade, Tree, TreeError};
 pub use consistent::ConsistentTree;
 pub use covariance::{PerNode, TreeCovariance};
+pub use explain::{ExplainedMethod, explain};
 pub use mechanism::{Group, Loss, RangeMechanism, Spread, Workload};
 pub use method::{MethodChoice, RangeMethod, Target};
 pub use noise::{Noise, NoiseParameter};
@@ -60,6 +64,6 @@ pub const MAX_BINS: usize = 1 << 24;
 pub const MAX_CONVOLUTION_BINS: usize = 1 << 22;
 
 #[cfg(test)]
-mod properties;
+mod figures;
 #[cfg(test)]
-mod tests;
+mod properties;

@@ -10,7 +10,6 @@ use super::prefix::PrefixFactorisation;
 use super::shape::TreeShape;
 use super::tree::RawTree;
 use super::wavelet::Wavelet;
-use super::{MAX_BINS, MAX_CONVOLUTION_BINS};
 use crate::noise::ScaleError;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -63,23 +62,13 @@ impl RangeParameters {
         }
     }
 
-    /// The most bins that a method takes.
-    pub(super) fn most_bins(method: RangeMethod) -> usize {
-        match method {
-            RangeMethod::Prefix | RangeMethod::Optimal => MAX_CONVOLUTION_BINS,
-            _ => MAX_BINS,
-        }
-    }
-
     /// Whether there is a mechanism of these numbers of bins, branches and groups.
     pub(super) fn fit_together(&self) -> bool {
         let groups = match &self.calibration {
             Calibration::PerGroup(noise) => Some(noise.len()),
             Calibration::Together { .. } => None,
         };
-        if !(1..=RangeParameters::most_bins(self.method)).contains(&self.bins())
-            || self.branching < 2
-        {
+        if !(1..=self.method.most_bins()).contains(&self.bins()) || self.branching < 2 {
             return false;
         }
         match self.method {

@@ -2,7 +2,6 @@
 
 use super::MAX_BINS;
 use super::budget::{Decay, LevelBudgets};
-use super::cascade::MAX_FAN_OUT;
 use super::consistent::least_squares_covariance;
 use super::mechanism::{RangeMechanism, Workload};
 use super::method::{MethodChoice, RangeMethod, Target};
@@ -84,14 +83,14 @@ impl fmt::Display for RangePlanError {
             }
             RangePlanError::Method { word } => write!(f, "method: unknown word \"{word}\""),
             RangePlanError::MethodBins { method, value } => {
-                let (word, most) = (method.word(), RangeParameters::most_bins(*method));
+                let (word, most) = (method.word(), method.most_bins());
                 write!(
                     f,
                     "the number of bins for method \"{word}\" must be at most {most}, got {value}"
                 )
             }
             RangePlanError::Branching { method, value } => {
-                write!(f, "branching must be from 2 to {}, got {value}", most_branching(*method))
+                write!(f, "branching must be from 2 to {}, got {value}", method.most_branching())
             }
             RangePlanError::Scale { epsilon, delta: 0.0, error } => {
                 write!(f, "epsilon {epsilon} {error}")
@@ -185,21 +184,22 @@ impl RangePlan {
         if !(0.0..1.0).contains(&delta) {
             return Err(RangePlanError::Delta { value: delta });
         }
-        let pure = Planner { bins, rows_per_unit, epsilon: budget, gaussian: None };
         let gaussian = if delta > 0.0 {
             let rho =
                 zcdp_rho(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
-            Some(Planner { gaussian: Some(Zcdp { delta, rho }), ..pure })
+            Some(Zcdp { delta, rho })
         } else {
             None
         };
-        match (choice.method, gaussian) {
-            (None, gaussian) => auto(pure, gaussian, &choice.target, checkpoint),
-            (Some(method), Some(gaussian)) if method.is_gaussian() => {
-                gaussian.plan(method, &choice)
+        let planner = Planner { bins, rows_per_unit, epsilon: budget, gaussian };
+        match choice.method {
+            Some(_) => planner.best_plan([choice], checkpoint),
+            None => {
+                let choices = MethodChoice::all(&choice.target);
+                let suits = |method: RangeMethod| method.suits(bins.into(), delta);
+                let choices = choices.filter(|choice| choice.method.is_some_and(suits));
+                planner.best_plan(choices, checkpoint)
             }
-            (Some(method), _) if method.is_pure() => pure.plan(method, &choice),
-            (Some(method), _) => Err(RangePlanError::DeltaMissing { method }),
         }
     }
 
@@ -252,48 +252,6 @@ struct Planner {
     gaussian: Option<Zcdp>,
 }
 
-/// The most branching factors that a method takes.
-fn most_branching(method: RangeMethod) -> u32 {
-    if method == RangeMethod::Cascade { MAX_FAN_OUT } else { MAX_BINS as u32 }
-}
-
-/// The plan of least mean variance over the target among those of all methods, with and without
-/// Gaussian noise; one whose noise cannot be sampled, or that takes fewer bins, is left out if there
-/// is another.
-fn auto(
-    pure: Planner,
-    gaussian: Option<Planner>,
-    target: &Target,
-    checkpoint: &mut dyn FnMut(),
-) -> Result<RangePlan, RangePlanError> {
-    let plans = [Some(pure), gaussian].into_iter().flatten().flat_map(|planner| {
-        let methods = RangeMethod::WORDS.into_iter().map(|(_, method)| method);
-        let methods = methods.filter(move |method| match planner.gaussian {
-            Some(_) => method.is_gaussian(),
-            None => method.is_pure(),
-        });
-        methods.flat_map(move |method| {
-            let budgets: &[LevelBudgets] = match method.has_budgets() {
-                true => &[LevelBudgets::Equal, LevelBudgets::Optimised],
-                false => &[LevelBudgets::Equal],
-            };
-            let choice = MethodChoice { target: target.clone(), ..MethodChoice::of(method) };
-            budgets.iter().map(move |&budgets| {
-                planner.plan(method, &MethodChoice { budgets, ..choice.clone() })
-            })
-        })
-    });
-    let mut mean = |plan: RangePlan| {
-        let mechanism = plan.mechanism();
-        let mean = match target {
-            Target::Workload(Workload::All) => mechanism.mean_over_all(checkpoint),
-            target => mechanism.spread_over(&mut target.ranges(mechanism.bins()), checkpoint).mean,
-        };
-        (mean, plan)
-    };
-    least(plans.map(|plan| plan.map(&mut mean)), |(mean, _)| *mean).map(|(_, plan)| plan)
-}
-
 /// The first of those with the least key; if all are errors, the first one.
 ///
 /// # Panics
@@ -311,11 +269,44 @@ pub(super) fn least<T, E>(
 }
 
 impl Planner {
+    /// The plan of least mean variance over the target among those of some methods, with discrete
+    /// Gaussian and with discrete Laplace noise where a method has both forms. One whose noise
+    /// cannot be sampled is left out if there is another.
+    fn best_plan(
+        self,
+        choices: impl IntoIterator<Item = MethodChoice>,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RangePlan, RangePlanError> {
+        let pure = Planner { gaussian: None, ..self };
+        let mut plans = Vec::new();
+        for choice in choices {
+            let Some(method) = choice.method else { continue };
+            let gaussian = self.gaussian.is_some() && method.is_gaussian();
+            if !(gaussian || method.is_pure()) {
+                return Err(RangePlanError::DeltaMissing { method });
+            }
+            let forms = [gaussian.then_some(self), method.is_pure().then_some(pure)];
+            for planner in forms.into_iter().flatten() {
+                plans.push((planner, method, choice.clone()));
+            }
+        }
+        // with nothing to choose from there is nothing to compute
+        if let [(planner, method, choice)] = plans.as_slice() {
+            return planner.plan(*method, choice);
+        }
+        let plans = plans.into_iter().map(|(planner, method, choice)| {
+            let plan = planner.plan(method, &choice)?;
+            let mean = plan.mechanism().mean_over(&choice.target, checkpoint);
+            Ok((mean, plan))
+        });
+        least(plans, |(mean, _)| *mean).map(|(_, plan)| plan)
+    }
+
     fn plan(self, method: RangeMethod, choice: &MethodChoice) -> Result<RangePlan, RangePlanError> {
-        if self.bins as usize > RangeParameters::most_bins(method) {
+        if self.bins as usize > method.most_bins() {
             return Err(RangePlanError::MethodBins { method, value: self.bins });
         }
-        let branchings = 2..=most_branching(method);
+        let branchings = 2..=method.most_branching();
         if let Some(value) = choice.branching.filter(|value| !branchings.contains(value)) {
             return Err(RangePlanError::Branching { method, value });
         }

@@ -254,32 +254,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn variances_and_spreads_are_those_of_the_dense_matrix() {
-        for bins in [1usize, 2, 3, 5, 64, 100] {
-            let mechanism = with_sigma(bins, 30.0);
-            let h = plain_inverse(&mechanism.kernel);
-            let unit = mechanism.law.variance();
-            let dense = |lo: usize, hi: usize| {
-                let prefix = |t: usize, i: usize| if i < t { h[t - 1 - i] } else { 0.0 };
-                unit * (0..bins).map(|i| (prefix(hi, i) - prefix(lo, i)).powi(2)).sum::<f64>()
-            };
-            let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12 * b, "{bins}: {a} {b}");
-            let all = || (0..bins).flat_map(|lo| (lo + 1..=bins).map(move |hi| (lo, hi)));
-            all().for_each(|(lo, hi)| close(mechanism.variance(lo..hi), dense(lo, hi)));
-            let spreads = |fast: Spread, slow: Spread| {
-                close(fast.mean, slow.mean);
-                close(fast.max, slow.max);
-            };
-            spreads(mechanism.all_ranges(), Spread::of(all().map(|(lo, hi)| dense(lo, hi))));
-            spreads(mechanism.prefixes(), Spread::of((1..=bins).map(|hi| dense(0, hi))));
-            let tree = Tree::balanced(bins, 3).unwrap();
-            let nodes = tree.node_bins().into_iter().map(|bins| dense(bins.start, bins.end));
-            spreads(mechanism.nodes(&tree, &mut || {}), Spread::of(nodes));
-        }
-        let mechanism = with_sigma(5, 1.0);
-        assert_eq!(mechanism.variance(3..9), mechanism.variance(3..5));
-        assert_eq!((mechanism.variance(3..3), mechanism.variance(7..9)), (0.0, 0.0));
-    }
 }

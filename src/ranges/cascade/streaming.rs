@@ -132,6 +132,7 @@ impl StreamingCascade {
 mod tests {
     use super::*;
     use crate::noise::words_from_system;
+    use crate::ranges::RangeMechanism;
     use crate::ranges::cascade::{Cascade, Tree};
 
     /// Row i: the bins' noise, in units of 4^-height, when draw i is 1 and all others are 0.

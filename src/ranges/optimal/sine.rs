@@ -188,7 +188,7 @@ pub struct SineStrategy {
     matrix: Kernel<i64>,
     /// The diagonal of D.
     factors: Vec<i64>,
-    sensitivity_squared: u64,
+    pub(super) sensitivity_squared: u64,
     noise: Noise,
     /// M^-1.
     inverse: Kernel<f64>,

@@ -153,7 +153,7 @@ impl PlanePlan {
             return least(means, |(mean, _)| *mean).map(|(_, plan)| plan);
         };
         // with Gaussian noise where the method has it
-        let planner = planners.filter(|planner| planner.suits(method)).last();
+        let planner = planners.filter(|planner| planner.suits(method)).next_back();
         let planner = planner.ok_or(PlanePlanError::DeltaMissing { method })?;
         planner.plan(method, choice.branching)
     }
