@@ -7,7 +7,8 @@ use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::noise::words_from_system;
 use crate::ranges::{
-    Bins, Bounds, DpRanges, MethodChoice, RangePlan, RangePlanError, Target, Workload,
+    Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
+    Workload,
 };
 use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -25,7 +26,7 @@ fn dp_range_release(
     let truth = required(b, "b").map_err(|report| {
         report.set_hint("bins_agg is NULL without rows: coalesce(bins_agg(...), '[0,100){}').")
     })?;
-    let plan = plan(truth.bounds(), epsilon, delta, method, 1, None)?;
+    let plan = plan(truth.bounds().bins(), epsilon, delta, method, 1, None)?;
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
         if dataset.source.privacy_unit.is_some() {
@@ -39,7 +40,8 @@ fn dp_range_release(
         }
         charge(&dataset, "dp_range_release", &plan, truth.bounds(), None)?;
     }
-    release(plan, &truth)
+    let mut words = words_from_system().map_err(internal)?;
+    Ok(DpRanges::draw(plan, &truth, &mut words, &mut { checkpoint }))
 }
 
 type AnswerRow = (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64));
@@ -110,8 +112,11 @@ fn of_dataset(
     let column = required(value_column, "value_column")?;
     let Questions { axis, bins, bounds } = questions;
     let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
-    let questions: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
-    let plan = plan(bounds, epsilon, delta, method, rows_per_unit, Some(&questions))?;
+    // the questions are known: what they do not tell apart need not be measured apart
+    let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
+    let cells = Cells::of(&bins, bounds.bins());
+    let asked: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
+    let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
     dataset.check_source()?;
     let reader = dataset.source.reader(dataset.owner)?;
     as_reader(reader, || dataset.source.check_values(column, axis))?;
@@ -120,12 +125,18 @@ fn of_dataset(
         read_whole_tables();
         dataset.source.read_bins(column, axis, bounds)
     })?;
-    Ok(TableIterator::new(answers(&release(plan, &truth)?, ranges.into_iter().zip(bins))))
+    let mut words = words_from_system().map_err(internal)?;
+    let release = plan.release(&cells.sums(truth.counts()), &mut words, &mut { checkpoint });
+    let answers = ranges.into_iter().zip(asked).map(|(range, cells)| {
+        let (sum, variance) = answer(&release, cells);
+        (range, sum, variance)
+    });
+    Ok(TableIterator::new(answers.collect::<Vec<AnswerRow>>()))
 }
 
 /// `questions`: what is asked, if that is known; what words do not say otherwise is made for it.
 fn plan(
-    bounds: Bounds,
+    bins: usize,
     epsilon: Option<f64>,
     delta: Option<f64>,
     method: Option<&str>,
@@ -139,8 +150,7 @@ fn plan(
     {
         choice.target = Target::Ranges(questions.to_vec());
     }
-    let bins = bounds.bins() as i64;
-    RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit, &mut { checkpoint })
+    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit, &mut { checkpoint })
         .map_err(unfit)
 }
 
@@ -185,28 +195,15 @@ pub(super) fn checkpoint() {
     pgrx::check_for_interrupts!();
 }
 
-fn release(plan: RangePlan, truth: &Bins) -> Result<DpRanges> {
-    let mut words = words_from_system().map_err(internal)?;
-    Ok(DpRanges::draw(plan, truth, &mut words, &mut { checkpoint }))
-}
-
 /// The bins of a range by their positions; outside of the bounds there are none.
 fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 
-/// The answer to each question, whatever it was asked as.
-fn answers<Q>(
-    released: &DpRanges,
-    questions: impl Iterator<Item = (Q, Option<BinRange>)>,
-) -> Vec<(Q, f64, f64)> {
-    let release = released.release();
-    let answer = |(question, bins): (Q, Option<BinRange>)| {
-        checkpoint();
-        let range = positions(released.bounds(), bins);
-        (question, release.sum(range.clone()), release.variance(range).sqrt())
-    };
-    questions.map(answer).collect()
+/// The answer to a range of bins by their positions, and its standard deviation.
+fn answer(release: &RangeRelease, bins: Range<usize>) -> (f64, f64) {
+    checkpoint();
+    (release.sum(bins.clone()), release.variance(bins).sqrt())
 }
 
 #[pg_extern(immutable, parallel_safe)]
@@ -221,11 +218,12 @@ fn dp_range_sums(
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let released = required(r, "r")?;
     let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
-    let questions = ranges.into_iter().map(|range| {
-        let bins = range.half_open();
-        (range, bins)
+    let answers = ranges.into_iter().map(|range| {
+        let bins = positions(released.bounds(), range.half_open());
+        let (sum, stddev) = answer(released.release(), bins);
+        (range, sum, stddev)
     });
-    Ok(TableIterator::new(answers(&released, questions)))
+    Ok(TableIterator::new(answers.collect::<Vec<AnswerRow>>()))
 }
 
 #[pg_extern(immutable, parallel_safe)]
@@ -234,8 +232,7 @@ fn dp_unnest_ranges(
 ) -> TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))> {
     let bins = (r.bounds().lo()..r.bounds().hi()).zip(0usize..);
     TableIterator::new(bins.map(move |(bin, index)| {
-        checkpoint();
-        let only = index..index + 1;
-        (bin, r.release().sum(only.clone()), r.release().variance(only).sqrt())
+        let (value, stddev) = answer(r.release(), index..index + 1);
+        (bin, value, stddev)
     }))
 }

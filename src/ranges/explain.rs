@@ -37,35 +37,9 @@ pub fn explain(
     branching: Option<u32>,
     checkpoint: &mut dyn FnMut(),
 ) -> Result<Vec<ExplainedMethod>, RangePlanError> {
-    let plan = |choice, checkpoint: &mut dyn FnMut()| {
-        RangePlan::of_choice(bins, epsilon, delta, choice, 1, checkpoint)
-    };
     let target = Target::Workload(workload);
-    let auto = plan(MethodChoice::auto(target.clone()), checkpoint)?;
-    let choices = match methods {
-        Some(words) => words
-            .iter()
-            .map(|word| {
-                let choice = MethodChoice::parse(word);
-                let choice = choice.ok_or_else(|| RangePlanError::Method { word: word.clone() })?;
-                Ok((word.clone(), choice))
-            })
-            .collect::<Result<Vec<_>, _>>()?,
-        None => MethodChoice::all(&Target::Workload(Workload::All))
-            .filter(|choice| choice.method.is_some_and(|method| method.suits(bins, delta)))
-            .map(|choice| (choice.to_string(), choice))
-            .collect(),
-    };
-    let mut explained = Vec::with_capacity(choices.len());
-    for (method, mut choice) in choices {
-        checkpoint();
-        if choice.target == Target::Workload(Workload::All) {
-            choice.target = target.clone();
-        }
-        if choice.method.is_some_and(RangeMethod::has_branching) {
-            choice.branching = choice.branching.or(branching);
-        }
-        let plan = plan(choice, checkpoint)?;
+    let explain = |method: String, choice, checkpoint: &mut dyn FnMut()| {
+        let plan = RangePlan::of_choice(bins, epsilon, delta, choice, 1, checkpoint)?;
         let spread = plan.mechanism().spread(workload, checkpoint);
         // the variance of a measurement with sensitivity 1 that has the budget for itself
         let unit = if plan.delta() > 0.0 {
@@ -73,14 +47,53 @@ pub fn explain(
         } else {
             2.0 / plan.epsilon().value().powi(2)
         };
-        let bound = svd_bound(workload, plan.parameters().bins());
-        explained.push(ExplainedMethod {
-            method,
-            branching: plan.parameters().branching(),
-            spread,
-            svd_ratio: bound.map(|bound| spread.mean / (unit * bound)),
-            chosen: plan.parameters() == auto.parameters(),
-        });
+        let svd_ratio =
+            svd_bound(workload, plan.parameters().bins()).map(|bound| spread.mean / (unit * bound));
+        let branching = plan.parameters().branching();
+        let explained = ExplainedMethod { method, branching, spread, svd_ratio, chosen: false };
+        Ok((explained, plan.parameters().clone()))
+    };
+    let word = |text: &String| {
+        let choice = MethodChoice::parse(text);
+        Ok((text.clone(), choice.ok_or_else(|| RangePlanError::Method { word: text.clone() })?))
+    };
+    let mut choices = match methods {
+        Some(words) => words.iter().map(word).collect::<Result<Vec<_>, _>>()?,
+        None => {
+            let general = all_ranges();
+            let all = MethodChoice::suitable(bins, delta, &general);
+            all.map(|choice| (choice.to_string(), choice)).collect()
+        }
+    };
+    for (_, choice) in &mut choices {
+        if choice.target == all_ranges() {
+            choice.target = target.clone();
+        }
+        if choice.method.is_some_and(RangeMethod::has_branching) {
+            choice.branching = choice.branching.or(branching);
+        }
     }
-    Ok(explained)
+    let complete = methods.is_none() && branching.is_none() && !choices.is_empty();
+    let auto = if complete {
+        None
+    } else {
+        let auto = MethodChoice::auto(target.clone());
+        Some(RangePlan::of_choice(bins, epsilon, delta, auto, 1, checkpoint)?)
+    };
+    let mut rows = Vec::with_capacity(choices.len());
+    for (word, choice) in choices {
+        let (mut row, parameters) = explain(word, choice, checkpoint)?;
+        row.chosen = auto.as_ref().is_some_and(|auto| *auto.parameters() == parameters);
+        rows.push(row);
+    }
+    if complete {
+        // among all that it tries, by its own rule
+        let best = rows.iter_mut().reduce(|a, b| if b.spread.mean < a.spread.mean { b } else { a });
+        best.into_iter().for_each(|row| row.chosen = true);
+    }
+    Ok(rows)
+}
+
+fn all_ranges() -> Target {
+    Target::Workload(Workload::All)
 }

@@ -105,11 +105,6 @@ impl RangeMethod {
     pub fn is_gaussian(self) -> bool {
         !self.is_pure() || matches!(self, RangeMethod::TreeConsistent | RangeMethod::Wavelet)
     }
-
-    /// Whether the method has noise for a delta, which may be 0, and takes so many bins.
-    pub(super) fn suits(self, bins: i64, delta: f64) -> bool {
-        (delta > 0.0 || self.is_pure()) && bins <= self.most_bins() as i64
-    }
 }
 
 /// The ranges whose mean variance is to be small.
@@ -156,9 +151,14 @@ impl MethodChoice {
         MethodChoice { method: Some(method), ..auto }
     }
 
-    /// What "auto" chooses from: every method, trees with equal and with optimised budgets.
-    pub fn all(target: &Target) -> impl Iterator<Item = MethodChoice> {
-        RangeMethod::WORDS.into_iter().flat_map(move |(_, method)| {
+    /// What "auto" chooses from: every method with noise for a delta, which may be 0, that takes so
+    /// many bins; trees with equal and with optimised budgets.
+    pub fn suitable(bins: i64, delta: f64, target: &Target) -> impl Iterator<Item = MethodChoice> {
+        let methods = RangeMethod::WORDS.into_iter().map(|(_, method)| method);
+        let methods = methods
+            .filter(move |method| delta > 0.0 || method.is_pure())
+            .filter(move |method| bins <= method.most_bins() as i64);
+        methods.flat_map(move |method| {
             let budgets: &[LevelBudgets] = match method.has_budgets() {
                 true => &[LevelBudgets::Equal, LevelBudgets::Optimised],
                 false => &[LevelBudgets::Equal],

@@ -195,9 +195,7 @@ impl RangePlan {
         match choice.method {
             Some(_) => planner.best_plan([choice], checkpoint),
             None => {
-                let choices = MethodChoice::all(&choice.target);
-                let suits = |method: RangeMethod| method.suits(bins.into(), delta);
-                let choices = choices.filter(|choice| choice.method.is_some_and(suits));
+                let choices = MethodChoice::suitable(bins.into(), delta, &choice.target);
                 planner.best_plan(choices, checkpoint)
             }
         }
