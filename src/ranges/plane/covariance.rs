@@ -12,7 +12,8 @@
 //!   variance = v_0 |cells| - sum over measured nodes above the leaves of (S alpha)^2 / (S + v),
 //!   alpha = sum d_c alpha_c / S,   alpha of a cell 1 if it is in the rectangle, and 0 otherwise.
 //!
-//! The difference loses digits: relative errors are below 2^-50 times the number of cells.
+//! The difference loses digits: with equal noise on all levels relative errors are below about
+//! 2^-50 times the number of cells.
 //!
 //! # Products
 //!

@@ -3,8 +3,11 @@
 use super::*;
 use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
-use crate::ranges::cascade::{Contrasts, Tree};
-use crate::ranges::{Group, Loss, Noise, NoiseParameter, RangeMethod, RangePlanError, Workload};
+use crate::ranges::cascade::Contrasts;
+use crate::ranges::{
+    Cascade, ConsistentTree, Group, Loss, Noise, NoiseParameter, RangeMechanism, RangeMethod,
+    RangePlanError, Tree, TreeShape, Workload,
+};
 use nalgebra::{DMatrix, DVector};
 use num_bigint::BigInt;
 use num_rational::Ratio;
@@ -184,6 +187,35 @@ fn a_maximum_that_no_search_would_reach_is_not_stated() {
     assert_eq!(max(&PlaneTree::new(grid, 300, levels(300))), Some(60_000.0 * cell));
     assert!(max(&PlaneCascade::new(grid, 2, 0.02435).unwrap()).is_some());
     assert_eq!(max(&PlaneCascade::new(grid, 2, 1e3).unwrap()), None);
+}
+
+/// Also with a million bins, where the tree's variances here are differences of large numbers.
+#[test]
+fn one_row_or_one_column_is_one_dimension() {
+    for bins in [37, 1_000_003] {
+        let shape = TreeShape::new(bins, 7);
+        let noise = vec![laplace(0.4); shape.height()];
+        let ranges = [0..1, 0..bins, bins - 1..bins, bins / 5..bins - 6, 20..29, bins / 2..bins];
+        for (rows, columns) in [(1, bins), (bins, 1)] {
+            let same = |plane: &dyn PlaneMechanism, line: &dyn RangeMechanism, roundoff: f64| {
+                let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < roundoff, "{a} {b}");
+                for range in ranges.clone() {
+                    let (rows, columns) =
+                        if rows == 1 { (0..1, range.clone()) } else { (range.clone(), 0..1) };
+                    close(plane.variance(&Rectangle { rows, columns }), line.variance(range));
+                }
+                close(plane.mean_over_all(&mut || {}), line.mean_over_all(&mut || {}));
+                if let Some(max) = plane.max_over_all(&mut || {}) {
+                    close(max, line.max_over_all(&mut || {}));
+                }
+            };
+            let tree = PlaneTree::new(grid(rows, columns), 7, noise.clone());
+            same(&tree, &ConsistentTree::new(shape, noise.clone()), 1e-9);
+            let cascade = PlaneCascade::new(grid(rows, columns), 7, 0.1).unwrap();
+            let line = Cascade::new(Tree::balanced(bins, 7).unwrap(), 0.1).unwrap();
+            same(&cascade, &line, 1e-12);
+        }
+    }
 }
 
 /// Every step of one record, up and down, among records everywhere.
