@@ -140,7 +140,7 @@ impl PlanePlan {
         let grid = grid.ok_or(PlanePlanError::Sides { rows, columns })?;
         let pure = Planner { grid, spending: pure_spending(epsilon, rows_per_unit)? };
         let gaussian = pure.with_delta(delta)?;
-        let planners = [Some(pure), gaussian].into_iter().flatten();
+        let mut planners = [Some(pure), gaussian].into_iter().flatten();
         let Some(method) = choice.method else {
             let plans = planners.flat_map(|planner| {
                 let methods = METHODS.into_iter().filter(move |method| planner.suits(*method));
@@ -153,7 +153,7 @@ impl PlanePlan {
             return least(means, |(mean, _)| *mean).map(|(_, plan)| plan);
         };
         // with Gaussian noise where the method has it
-        let planner = planners.filter(|planner| planner.suits(method)).next_back();
+        let planner = planners.rfind(|planner| planner.suits(method));
         let planner = planner.ok_or(PlanePlanError::DeltaMissing { method })?;
         planner.plan(method, choice.branching)
     }
