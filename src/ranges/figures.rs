@@ -126,7 +126,7 @@ fn no_plan_spends_more_than_it_charges() {
 /// "auto" and "optimal" for ranges that are asked for are better for them than what is made for all.
 #[test]
 fn what_is_made_for_some_ranges_is_better_for_them() {
-    let ranges: Vec<_> = (0..100).map(|bin| bin..bin + 1).chain([0..50]).collect();
+    let ranges: Vec<_> = (0..100).map(|bin| bin..bin + 1).chain(std::iter::once(0..50)).collect();
     let mean = |method, target| {
         let choice = MethodChoice { method, ..MethodChoice::auto(target) };
         let plan = RangePlan::of_choice(100, 1.0, 1e-6, choice, 1, &mut || {}).unwrap();
@@ -138,7 +138,7 @@ fn what_is_made_for_some_ranges_is_better_for_them() {
         assert!(made_for_them < 0.5 * general, "{method:?}: {made_for_them} {general}");
     }
     // nothing is asked for
-    for empty in [vec![], vec![3..3]] {
+    for empty in [vec![], std::iter::once(3..3).collect()] {
         let choice = MethodChoice::auto(Target::Ranges(empty));
         assert!(RangePlan::of_choice(100, 1.0, 1e-6, choice, 1, &mut || {}).is_ok());
     }
