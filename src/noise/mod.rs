@@ -5,11 +5,11 @@
 //! random words and a draw, and a draw has exactly that law, for these reasons.
 //!
 //! *Inversion.* Let U be uniform on [0, 1), its binary digits being random bits, and F a
-//! distribution function on 0, 1, ...: the smallest i with U < F(i) has the law F. 63 bits place U
-//! in an interval of length 2^-63. A table holds integers within 1 of 2^63 F(i), and decides only
-//! what every U in the interval decides alike. For the others, less than 2^-51 of all, bits are
-//! appended to the same U until bounds of F of the same precision decide. So the outcome is that of
-//! the infinitely precise U. It takes forever with probability 0.
+//! distribution function on 0, 1, ...: the smallest i with U < F(i) has the law F. The first digits
+//! of U, 24 or 63, place it in an interval. A table holds integers within 1 of 2^63 F(i), and decides
+//! only what all U in the interval decide alike. For the others, less than 2^-51 of all with 63
+//! digits, more are appended to the same U until bounds of F of the same precision decide. So the
+//! outcome is that of the infinitely precise U. It takes forever with probability 0.
 //!
 //! *Blocks.* Where the law is narrow, |X| is drawn by inversion, with the weight e^-E(0) / 2 for 0
 //! and e^-E(k) for the others; a fair sign leaves every k with half of e^-E(k). Where it is wide, a

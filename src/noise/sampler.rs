@@ -45,6 +45,11 @@ impl Sampler {
     }
 }
 
+/// How many bits of a word go to the table where the others serve the coin and the offset. Up to
+/// [`super::MAX_SCALE`] an offset has 26 bits at most, which leaves 13 to the coin. So most draws
+/// take one word.
+const TABLE_BITS: u32 = 24;
+
 #[derive(Debug)]
 struct Tables {
     blocks: Blocks,
@@ -65,37 +70,59 @@ impl Tables {
     #[inline]
     fn sample<R: RandomWords + ?Sized>(&self, words: &mut R) -> i64 {
         loop {
-            let word = words.next_u64();
-            let negative = word & 1;
-            let block = match self.table.find(word >> 1) {
-                Some(block) => block,
-                None => self.find_with_more_words(word >> 1, words),
-            };
-            let mut magnitude = block as u64;
-            if let Some(acceptance) = &self.acceptance {
-                let word = words.next_u64();
-                let width_bits = self.blocks.width_bits;
-                let start = magnitude << width_bits;
-                let offset = (word & ((1 << width_bits) - 1)) + negative;
-                // E(start + offset) - E(start) over the rate
-                let n = match self.blocks.power {
-                    Power::One => u128::from(offset),
-                    Power::Two => u128::from(2 * start + offset) * u128::from(offset),
-                };
-                if !acceptance.accepts(n, word, width_bits, words) {
-                    continue;
-                }
-                magnitude = start + offset;
+            if let Some(value) = self.propose(words) {
+                return value;
             }
-            // no magnitude is beyond i64: its block's F would not fit into memory
-            return if negative == 1 { -(magnitude as i64) } else { magnitude as i64 };
         }
     }
 
-    /// The smallest i with U < F(i), where the first bits of U are `word`: more bits are taken until
-    /// bounds of F at their precision can tell.
+    /// A value, unless it is rejected.
+    #[inline]
+    fn propose<R: RandomWords + ?Sized>(&self, words: &mut R) -> Option<i64> {
+        let word = words.next_u64();
+        let Some(acceptance) = &self.acceptance else {
+            // from the top: the table's bits, the sign
+            let magnitude = self.find(word >> 1, 0, words) as u64;
+            return Some(signed(magnitude, word & 1));
+        };
+        // from the top: the table's bits, the sign, the coin's bits, the offset
+        let (width_bits, others) = (self.blocks.width_bits, 64 - TABLE_BITS - 1);
+        let start = (self.find(word >> 1, others, words) as u64) << width_bits;
+        let negative = word >> others & 1;
+        let offset = (word & ((1 << width_bits) - 1)) + negative;
+        // E(start + offset) - E(start) over the rate
+        let n = match self.blocks.power {
+            Power::One => u128::from(offset),
+            Power::Two => u128::from(2 * start + offset) * u128::from(offset),
+        };
+        let (coin, spare) = (word << (64 - others), 64 - others + width_bits);
+        acceptance.accepts(n, coin, spare, words).then(|| signed(start + offset, negative))
+    }
+
+    #[inline]
+    fn find<R: RandomWords + ?Sized>(&self, word: u64, spare: u32, words: &mut R) -> usize {
+        self.table
+            .find(word, spare)
+            .unwrap_or_else(|| self.find_with_more_words(word, spare, words))
+    }
+
+    /// The smallest i with U < F(i), where the first bits of U are the highest of the 63 of `word`,
+    /// all but the lowest `spare` ones. First the spare ones are filled, then more bits are taken
+    /// until bounds of F at their precision can tell.
     #[cold]
-    fn find_with_more_words<R: RandomWords + ?Sized>(&self, word: u64, words: &mut R) -> usize {
+    fn find_with_more_words<R: RandomWords + ?Sized>(
+        &self,
+        word: u64,
+        spare: u32,
+        words: &mut R,
+    ) -> usize {
+        let mut word = word;
+        if spare > 0 {
+            word = word >> spare << spare | words.next_u64() >> (64 - spare);
+            if let Some(found) = self.table.find(word, 0) {
+                return found;
+            }
+        }
         let (mut digits, mut bits) = (BigUint::from(word), u64::from(WORD_BITS));
         loop {
             digits = digits << 64 | BigUint::from(words.next_u64());
@@ -108,6 +135,11 @@ impl Tables {
             }
         }
     }
+}
+
+/// No magnitude is beyond i64: the F of its block would not fit into memory.
+fn signed(magnitude: u64, negative: u64) -> i64 {
+    if negative == 1 { -(magnitude as i64) } else { magnitude as i64 }
 }
 
 #[cfg(test)]
@@ -140,8 +172,8 @@ mod tests {
                 let from = |shift: u32| (&digits >> shift).iter_u64_digits().next().unwrap_or(0);
                 let (first, second, third) = (from(128), from(64), from(0));
                 let find = |more: &[u64]| {
-                    assert_eq!(tables.table.find(first), None);
-                    tables.find_with_more_words(first, &mut Script(more))
+                    assert_eq!(tables.table.find(first, 0), None);
+                    tables.find_with_more_words(first, 0, &mut Script(more))
                 };
                 // bounds may leave a last place open, so that one more word is asked for
                 assert_eq!(find(&[second - 3]), i);
@@ -159,11 +191,11 @@ mod tests {
         let tables = laplace(1.0);
         // P(|X| > m) = 2 e^-(m+1) / (1 + 1/e): 2^-63 - 2^-127 lies between those of 44 and 43
         let ones = u64::MAX >> 1;
-        assert_eq!(tables.table.find(ones), None);
-        assert_eq!(tables.find_with_more_words(ones, &mut Script(&[0])), 44);
+        assert_eq!(tables.table.find(ones, 0), None);
+        assert_eq!(tables.find_with_more_words(ones, 0, &mut Script(&[0])), 44);
         // 1 - U = 2^-127: m + 1 > 127 ln 2 + ln 2 - ln(1 + 1/e) = 88.41
         let almost_one = [u64::MAX, 0];
-        assert_eq!(tables.find_with_more_words(ones, &mut Script(&almost_one)), 88);
+        assert_eq!(tables.find_with_more_words(ones, 0, &mut Script(&almost_one)), 88);
         let mut words = Script(&[u64::MAX, u64::MAX, 0]);
         assert_eq!(tables.sample(&mut words), -88);
     }
@@ -207,31 +239,45 @@ mod tests {
                 break;
             }
             let share = (threshold + 1 - first) as f64 / 2f64.powi(64);
+            let last = threshold - 2;
             for negative in [0, 1] {
                 for rest in 0..1 << width_bits {
                     let magnitude = ((block as i64) << width_bits) + rest as i64;
-                    let value = [magnitude, -magnitude - i64::from(width_bits > 0)][negative];
-                    let draw = |high: u64| {
-                        // after a rejection the noughts lead to 0
-                        let second = high << width_bits | rest;
-                        let word = (threshold - 2) << 1 | negative as u64;
-                        tables.sample(&mut Script(&[word, second, 0, 0, 0, 0, 0, 0]))
-                    };
-                    // as many second words are accepted, those with the smallest U
-                    let (mut accepted, mut rejected) = (0, 1u128 << (64 - width_bits));
+                    let value =
+                        [magnitude, -magnitude - i64::from(width_bits > 0)][negative as usize];
+                    // as many values of the coin's U are accepted, the smallest ones
+                    let (mut accepted, mut rejected) = (0, 1u128 << 64);
                     while accepted < rejected {
                         let middle = accepted + (rejected - accepted) / 2;
-                        if draw(middle as u64) == value {
+                        let proposed = propose(tables, last, negative, middle as u64, rest);
+                        assert!(proposed.is_none_or(|proposed| proposed == value));
+                        if proposed.is_some() {
                             accepted = middle + 1;
                         } else {
                             rejected = middle;
                         }
                     }
-                    *shares.entry(value).or_insert(0.0) += share * accepted as f64 / 2f64.powi(64);
+                    let part = accepted as f64 / 2f64.powi(64 + width_bits as i32);
+                    *shares.entry(value).or_insert(0.0) += share * part;
                 }
             }
             first = threshold + 1;
         }
         shares
+    }
+
+    /// What is proposed if the table's digits are the 63 of `digits`, and the coin's those of `coin`.
+    fn propose(tables: &Tables, digits: u64, negative: u64, coin: u64, offset: u64) -> Option<i64> {
+        let width_bits = tables.blocks.width_bits;
+        if width_bits == 0 {
+            return tables.propose(&mut Script(&[digits << 1 | negative]));
+        }
+        let word = (digits >> 39 << 40)
+            | negative << 39
+            | coin >> (25 + width_bits) << width_bits
+            | offset;
+        let (more_digits, more_coin) = (digits << 25, coin << (39 - width_bits));
+        // the digits lie next to a threshold, so the rest of them is always asked for
+        tables.propose(&mut Script(&[word, more_digits, more_coin, 0]))
     }
 }

@@ -34,19 +34,21 @@ impl Table {
         Table { thresholds: thresholds.into(), guide: guide.into() }
     }
 
-    /// The smallest i with U < F(i), where U is known to lie in [`word`, `word` + 1) / 2^63; or
-    /// nothing if the word is too near to a threshold to tell.
+    /// The smallest i with U < F(i), where the first digits of U are the highest of the 63 bits of
+    /// `word`, all but the lowest `spare` ones; or nothing if these are too near to a threshold.
     ///
-    /// i is the smallest with `word` <= T(i). From `word` >= T(i-1) + 1 follows U >= F(i-1), and
-    /// from `word` + 1 <= T(i) - 1 follows U < F(i).
+    /// With them, U lies in [`first`, `last` + 1) / 2^63, and i is the smallest with `first` <= T(i).
+    /// From `first` >= T(i-1) + 1 follows U >= F(i-1), and from `last` + 1 <= T(i) - 1 follows
+    /// U < F(i).
     #[inline]
-    pub(super) fn find(&self, word: u64) -> Option<usize> {
+    pub(super) fn find(&self, word: u64, spare: u32) -> Option<usize> {
+        let (first, last) = (word >> spare << spare, word | ((1 << spare) - 1));
         let mut i = usize::from(self.guide[(word >> (WORD_BITS - GUIDE_BITS)) as usize]);
         // the last threshold is 2^63 - 1, which no word exceeds
-        while word > self.thresholds[i] {
+        while first > self.thresholds[i] {
             i += 1;
         }
-        (word + 2 <= self.thresholds[i]).then_some(i)
+        (last + 2 <= self.thresholds[i]).then_some(i)
     }
 }
 
@@ -160,10 +162,13 @@ mod tests {
             for (i, &threshold) in table.thresholds.iter().enumerate() {
                 if first + 2 <= threshold {
                     let inside = [first, first + (threshold - first) / 3, threshold - 2];
-                    assert!(inside.iter().all(|&word| table.find(word) == Some(i)), "{law:?}, {i}");
+                    assert!(
+                        inside.iter().all(|&word| table.find(word, 0) == Some(i)),
+                        "{law:?}, {i}"
+                    );
                 }
                 for word in (threshold - 1).max(first)..=threshold {
-                    assert_eq!(table.find(word), None, "{law:?}, {i}");
+                    assert_eq!(table.find(word, 0), None, "{law:?}, {i}");
                 }
                 first = threshold + 1;
             }
