@@ -20,7 +20,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Some 10 microseconds of work.
+    /// 5 to 20 microseconds of work.
     pub(super) fn new(blocks: &Blocks) -> Table {
         let thresholds = thresholds(blocks);
         let mut guide = Vec::with_capacity(1 << GUIDE_BITS);
