@@ -1,17 +1,19 @@
 //! Range sums: releases of `bins` and of a column of a dataset, and what can be read off them.
 
 use super::catalog::Dataset;
-use super::errors::{Result, all_required, error, internal, invalid, required};
+use super::errors::{Result, all_required, internal, invalid, required};
 use super::interval::{Axis, BinRange, Questions, SqlRange};
 use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::noise::words_from_system;
 use crate::ranges::{
-    Bins, Bounds, DpRanges, MethodChoice, RangeMethod, RangePlan, RangePlanError, Workload,
+    Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
+    Workload,
 };
 use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use std::ops::Range;
 
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_range_release(
@@ -24,7 +26,7 @@ fn dp_range_release(
     let truth = required(b, "b").map_err(|report| {
         report.set_hint("bins_agg is NULL without rows: coalesce(bins_agg(...), '[0,100){}').")
     })?;
-    let plan = plan(truth.bounds(), epsilon, delta, method, 1)?;
+    let plan = plan(truth.bounds().bins(), epsilon, delta, method, 1, None)?;
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
         if dataset.source.privacy_unit.is_some() {
@@ -38,7 +40,8 @@ fn dp_range_release(
         }
         charge(&dataset, "dp_range_release", &plan, truth.bounds(), None)?;
     }
-    release(plan, &truth)
+    let mut words = words_from_system().map_err(internal)?;
+    Ok(DpRanges::draw(plan, &truth, &mut words, &mut { checkpoint }))
 }
 
 type AnswerRow = (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64));
@@ -109,7 +112,11 @@ fn of_dataset(
     let column = required(value_column, "value_column")?;
     let Questions { axis, bins, bounds } = questions;
     let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
-    let plan = plan(bounds, epsilon, delta, method, rows_per_unit)?;
+    // the questions are known: what they do not tell apart need not be measured apart
+    let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
+    let cells = Cells::of(&bins, bounds.bins());
+    let asked: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
+    let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
     dataset.check_source()?;
     let reader = dataset.source.reader(dataset.owner)?;
     as_reader(reader, || dataset.source.check_values(column, axis))?;
@@ -118,22 +125,41 @@ fn of_dataset(
         read_whole_tables();
         dataset.source.read_bins(column, axis, bounds)
     })?;
-    Ok(TableIterator::new(answers(release(plan, &truth)?, ranges.into_iter().zip(bins))))
+    let mut words = words_from_system().map_err(internal)?;
+    let release = plan.release(&cells.sums(truth.counts()), &mut words, &mut { checkpoint });
+    let answers = ranges.into_iter().zip(asked).map(|(range, cells)| {
+        let (sum, variance) = answer(&release, cells);
+        (range, sum, variance)
+    });
+    Ok(TableIterator::new(answers.collect::<Vec<AnswerRow>>()))
 }
 
+/// `questions`: what is asked, if that is known; what words do not say otherwise is made for it.
 fn plan(
-    bounds: Bounds,
+    bins: usize,
     epsilon: Option<f64>,
     delta: Option<f64>,
     method: Option<&str>,
     rows_per_unit: u32,
+    questions: Option<&[Range<usize>]>,
 ) -> Result<RangePlan> {
     let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
-    let method = required(method, "method")?;
-    RangePlan::new(bounds.bins() as i64, epsilon, delta, method, rows_per_unit).map_err(unfit)
+    let mut choice = choice(required(method, "method")?)?;
+    if let Some(questions) = questions
+        && choice.target == Target::Workload(Workload::All)
+    {
+        choice.target = Target::Ranges(questions.to_vec());
+    }
+    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit, &mut { checkpoint })
+        .map_err(unfit)
 }
 
-fn unfit(problem: RangePlanError) -> ErrorReport {
+pub(super) fn choice(word: &str) -> Result<MethodChoice> {
+    let unknown = || unfit(RangePlanError::Method { word: word.into() });
+    MethodChoice::parse(word).ok_or_else(unknown)
+}
+
+pub(super) fn unfit(problem: RangePlanError) -> ErrorReport {
     invalid(problem.to_string(), problem.hint())
 }
 
@@ -165,36 +191,24 @@ fn charge(
     Ok(())
 }
 
-fn checkpoint() {
+pub(super) fn checkpoint() {
     pgrx::check_for_interrupts!();
 }
 
-fn release(plan: RangePlan, truth: &Bins) -> Result<DpRanges> {
-    let mut words = words_from_system().map_err(internal)?;
-    DpRanges::release(plan, truth, &mut words, &mut { checkpoint }).map_err(|too_many| {
-        error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, too_many.to_string())
-            .set_hint("Counts are sums of rows: check where these come from.")
-    })
+/// The bins of a range by their positions; outside of the bounds there are none.
+fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
+    bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 
-/// The answer to each question, whatever it was asked as.
-fn answers<Q>(
-    released: DpRanges,
-    questions: impl Iterator<Item = (Q, Option<BinRange>)>,
-) -> Vec<(Q, f64, f64)> {
-    let bounds = released.bounds();
-    let estimate = released.estimate(&mut { checkpoint });
-    let answer = |(question, bins): (Q, Option<BinRange>)| {
-        let inside = |bins: BinRange| bounds.inside(bins.lower, bins.upper);
-        let range = bins.map_or(0..0, inside);
-        (question, estimate.sum(range.clone()), estimate.variance(range).sqrt())
-    };
-    questions.map(answer).collect()
+/// The answer to a range of bins by their positions, and its standard deviation.
+fn answer(release: &RangeRelease, bins: Range<usize>) -> (f64, f64) {
+    checkpoint();
+    (release.sum(bins.clone()), release.variance(bins).sqrt())
 }
 
 #[pg_extern(immutable, parallel_safe)]
 fn dp_range_sum(r: DpRanges, range: SqlRange) -> f64 {
-    answers(r, std::iter::once(((), range.half_open())))[0].1
+    r.release().sum(positions(r.bounds(), range.half_open()))
 }
 
 #[pg_extern(immutable, parallel_safe)]
@@ -204,11 +218,12 @@ fn dp_range_sums(
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let released = required(r, "r")?;
     let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
-    let questions = ranges.into_iter().map(|range| {
-        let bins = range.half_open();
-        (range, bins)
+    let answers = ranges.into_iter().map(|range| {
+        let bins = positions(released.bounds(), range.half_open());
+        let (sum, stddev) = answer(released.release(), bins);
+        (range, sum, stddev)
     });
-    Ok(TableIterator::new(answers(released, questions)))
+    Ok(TableIterator::new(answers.collect::<Vec<AnswerRow>>()))
 }
 
 #[pg_extern(immutable, parallel_safe)]
@@ -216,75 +231,8 @@ fn dp_unnest_ranges(
     r: DpRanges,
 ) -> TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))> {
     let bins = (r.bounds().lo()..r.bounds().hi()).zip(0usize..);
-    let estimate = r.estimate(&mut { checkpoint });
     TableIterator::new(bins.map(move |(bin, index)| {
-        let only = index..index + 1;
-        (bin, estimate.sum(only.clone()), estimate.variance(only).sqrt())
+        let (value, stddev) = answer(r.release(), index..index + 1);
+        (bin, value, stddev)
     }))
-}
-
-/// What each method would cost and answer. Nothing is read, nothing spent.
-#[pg_extern(volatile, parallel_safe)]
-#[allow(clippy::too_many_arguments)] // the SQL function's arguments
-fn dp_explain_ranges(
-    bins: Option<i64>,
-    epsilon: Option<f64>,
-    delta: Option<f64>,
-    workload: Option<&str>,
-    methods: Option<Vec<Option<String>>>,
-    branching: Option<i32>,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            name!(method, String),
-            name!(branching, Option<i32>),
-            name!(mean_variance, f64),
-            name!(max_variance, f64),
-            name!(svd_ratio, Option<f64>),
-            name!(chosen, bool),
-        ),
-    >,
-> {
-    let (bins, epsilon) = (required(bins, "bins")?, required(epsilon, "epsilon")?);
-    let delta = required(delta, "delta")?;
-    let word = required(workload, "workload")?;
-    let workload = Workload::parse(word).ok_or_else(|| {
-        let known = Workload::WORDS.map(|(word, _)| word).join(", ");
-        invalid(format!("workload: unknown word \"{word}\""), format!("Valid workloads: {known}."))
-    })?;
-    let methods = methods.map(|methods| all_required(methods, "methods")).transpose()?;
-    let auto = RangePlan::new(bins, epsilon, delta, "auto", 1).map_err(unfit)?;
-
-    let choices = match &methods {
-        Some(words) => words
-            .iter()
-            .map(|word| {
-                let unknown = || unfit(RangePlanError::Method { word: word.clone() });
-                MethodChoice::parse(word).ok_or_else(unknown)
-            })
-            .collect::<Result<Vec<_>>>()?,
-        // all that the budget has noise for
-        None => RangeMethod::WORDS
-            .into_iter()
-            .filter(|(_, method)| delta > 0.0 || method.is_pure())
-            .map(|(_, method)| MethodChoice::of(method))
-            .collect(),
-    };
-    let mut rows = Vec::new();
-    for mut choice in choices {
-        if let Some(branching) = branching
-            && choice.method.is_some_and(RangeMethod::is_tree)
-        {
-            let branching = u32::try_from(branching).unwrap_or(0);
-            choice.branching = choice.branching.or(Some(branching));
-        }
-        let plan = RangePlan::of_choice(bins, epsilon, delta, choice, 1).map_err(unfit)?;
-        let spread = plan.mechanism().spread(workload, &mut { checkpoint });
-        let method = choice.to_string();
-        let branching = plan.parameters().branching().map(|branching| branching as i32);
-        let chosen = plan.parameters() == auto.parameters();
-        rows.push((method, branching, spread.mean, spread.max, None, chosen));
-    }
-    Ok(TableIterator::new(rows))
 }

@@ -2,7 +2,7 @@
 //! histogram.
 
 use super::covariance::{PerNode, TreeCovariance};
-use super::mechanism::{CHECKPOINT_PASS, Group, RangeMechanism, TooManyRows};
+use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism};
 use super::noise::Noise;
 use super::shape::TreeShape;
 use super::tree::{MeasuredTree, running_sums};
@@ -61,11 +61,11 @@ impl RangeMechanism for ConsistentTree {
         self.tree.groups()
     }
 
-    fn measure(
-        &self,
-        counts: &[u64],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Vec<i64>, TooManyRows> {
+    fn largest_count(&self) -> u64 {
+        MEASURED_LIMIT / self.bins() as u64
+    }
+
+    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
         self.tree.measure(counts, checkpoint)
     }
 
@@ -127,7 +127,7 @@ impl RangeMechanism for ConsistentTree {
         self.covariance.variance(range)
     }
 
-    fn mean_over_all(&self) -> f64 {
+    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
         self.covariance.mean_over_all()
     }
 

@@ -1,54 +1,46 @@
 //! What every method for range sums is: a mechanism that states what it measures, how far one row
 //! moves that, the noise, how an answer is made of the noisy integers, and the error to expect.
 
+use super::method::Target;
 use super::noise::Noise;
-use std::fmt;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Bins or tree nodes that are passed over, and ranges whose variance is computed, between two
-/// calls of the caller's checkpoint.
+/// What no measured integer exceeds in magnitude; noise has the rest of 64 bits.
+pub(super) const MEASURED_LIMIT: u64 = 1 << 62;
+
+/// Bins or tree nodes that are passed over between two calls of the caller's checkpoint.
 pub(super) const CHECKPOINT_PASS: usize = 1 << 16;
+
+/// Ranges whose variance is computed between two calls of the caller's checkpoint.
+const CHECKPOINT_VARIANCES: usize = 1 << 10;
 
 /// Consecutive measurements with one kind of noise, such as the nodes of a level.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub measurements: usize,
-    /// The largest distance by which one row, in whichever bin, moves the group's vector of exact
-    /// integers: in the L1 norm where the noise is discrete Laplace, in the L2 norm where it is
-    /// discrete Gaussian.
-    ///
-    /// The losses of the groups add up: epsilons of sensitivity / t, rhos of
-    /// sensitivity^2 / (2 sigma^2).
-    pub sensitivity: f64,
     pub noise: Noise,
 }
 
-/// The counts sum to more than `limit`, beyond which integers would overflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManyRows {
-    pub limit: u64,
+/// What one row, in whichever bin, moves a mechanism's exact integers by at most, in units of their
+/// noise: the privacy loss of a release.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    /// Of discrete Laplace noise: the sum of |distance| / t, t the scale.
+    Epsilon(f64),
+    /// Of discrete Gaussian noise: the sum of distance^2 / (2 sigma^2).
+    Rho(f64),
 }
 
-impl fmt::Display for TooManyRows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the bins hold more than {} rows together", self.limit)
-    }
-}
-
-impl std::error::Error for TooManyRows {}
-
-/// The counts as signed integers of which all sums and differences fit.
-pub(super) fn signed(counts: &[u64]) -> Result<Vec<i64>, TooManyRows> {
-    const LIMIT: u64 = i64::MAX as u64;
-    let total = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
-    match total {
-        Some(0..=LIMIT) => Ok(counts.iter().map(|&count| count as i64).collect()),
-        _ => Err(TooManyRows { limit: LIMIT }),
-    }
+/// Counts as signed integers.
+pub(super) fn signed(counts: &[u64]) -> Vec<i64> {
+    counts.iter().map(|&count| count as i64).collect()
 }
 
 /// A set of ranges whose answers' variances are summed up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+//
+// Stored in releases by their position: a new one goes to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Workload {
     /// The N (N + 1) / 2 ranges that are not empty.
     All,
@@ -67,6 +59,11 @@ impl Workload {
 
     pub fn parse(word: &str) -> Option<Workload> {
         Workload::WORDS.iter().find(|(known, _)| *known == word).map(|(_, workload)| *workload)
+    }
+
+    pub fn word(self) -> &'static str {
+        // every workload has a word
+        Workload::WORDS.iter().find(|(_, known)| *known == self).map_or("", |(word, _)| word)
     }
 
     /// Its ranges over so many bins.
@@ -116,21 +113,39 @@ pub trait RangeMechanism {
     /// N, the number of bins; at least 1.
     fn bins(&self) -> usize;
 
-    /// What is measured, group after group.
+    /// What is measured, group after group, all with the same kind of noise.
     fn groups(&self) -> Vec<Group>;
+
+    /// The sensitivity of all measurements together, in units of the noise.
+    ///
+    /// Here: one row moves one measurement of every group, by 1.
+    fn loss(&self) -> Loss {
+        let groups = self.groups();
+        let epsilon = |group: &Group| group.noise.epsilon();
+        match groups.iter().map(epsilon).sum::<Option<f64>>() {
+            Some(epsilon) => Loss::Epsilon(epsilon),
+            None => Loss::Rho(groups.iter().map(|group| group.noise.rho()).sum()),
+        }
+    }
+
+    /// What a bin counts at most, lest an integer overflow: [`MEASURED_LIMIT`] over the most that
+    /// a measurement can be if every bin holds one row. A limit for each bin by itself, unlike one
+    /// for their sum, leaves the sensitivity as it is.
+    fn largest_count(&self) -> u64;
 
     /// The exact integers that noise is added to, the groups' one after another.
     ///
-    /// Errors: so many rows that an integer could overflow.
-    fn measure(
-        &self,
-        counts: &[u64],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Vec<i64>, TooManyRows>;
+    /// `counts`: one per bin, each at most [`RangeMechanism::largest_count`].
+    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64>;
 
     /// Post-processing: what [`RangeMechanism::answer`] takes, from the noisy measurements. Unless
     /// the method says otherwise these are the N + 1 estimated sums of the first 0 ..= N bins.
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64>;
+
+    /// The length of what [`RangeMechanism::reconstruct`] gives.
+    fn reconstruction_length(&self) -> usize {
+        self.bins() + 1
+    }
 
     /// The unbiased estimate of a range's sum; 0 for an empty range.
     fn answer(&self, reconstruction: &[f64], range: Range<usize>) -> f64 {
@@ -144,22 +159,41 @@ pub trait RangeMechanism {
     fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
         match workload {
             Workload::All => {
-                Spread { mean: self.mean_over_all(), max: self.max_over_all(checkpoint) }
+                Spread { mean: self.mean_over_all(checkpoint), max: self.max_over_all(checkpoint) }
             }
             Workload::Prefix | Workload::Nodes => {
-                let ranges = workload.ranges(self.bins()).enumerate();
-                Spread::of(ranges.map(|(i, range)| {
-                    if i.is_multiple_of(CHECKPOINT_PASS) {
-                        checkpoint();
-                    }
-                    self.variance(range)
-                }))
+                self.spread_over(&mut workload.ranges(self.bins()), checkpoint)
+            }
+        }
+    }
+
+    /// The mean and maximum of the variances over any ranges.
+    fn spread_over(
+        &self,
+        ranges: &mut dyn Iterator<Item = Range<usize>>,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Spread {
+        Spread::of(ranges.enumerate().map(|(i, range)| {
+            if i.is_multiple_of(CHECKPOINT_VARIANCES) {
+                checkpoint();
+            }
+            self.variance(range)
+        }))
+    }
+
+    /// The mean of the variances over the target.
+    fn mean_over(&self, target: &Target, checkpoint: &mut dyn FnMut()) -> f64 {
+        match target {
+            Target::Workload(Workload::All) => self.mean_over_all(checkpoint),
+            Target::Workload(workload) => self.spread(*workload, checkpoint).mean,
+            Target::Ranges(ranges) => {
+                self.spread_over(&mut ranges.iter().cloned(), checkpoint).mean
             }
         }
     }
 
     /// The mean variance over all ranges that are not empty.
-    fn mean_over_all(&self) -> f64;
+    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64;
 
     /// The largest variance of any range.
     fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64;

@@ -1,6 +1,7 @@
 //! The noise of a measurement: one type over both distributions.
 
 use crate::noise::{DiscreteGaussian, DiscreteLaplace, RandomWords, Scale, ScaleError};
+use crate::privacy::{rho_of_gaussian, rho_of_pure};
 use serde::{Deserialize, Serialize};
 
 /// What determines a noise distribution exactly; stored with every release.
@@ -30,6 +31,11 @@ impl Noise {
         }
     }
 
+    /// Discrete Gaussian noise.
+    pub(super) fn gaussian(sigma: f64) -> Result<Noise, ScaleError> {
+        Noise::new(NoiseParameter::Gaussian { sigma })
+    }
+
     /// One exact draw.
     pub fn sample<R: RandomWords + ?Sized>(&self, words: &mut R) -> i64 {
         match self {
@@ -38,11 +44,29 @@ impl Noise {
         }
     }
 
-    /// That of the discrete distribution, not of its continuous namesake.
-    pub fn variance(&self) -> f64 {
+    /// The loss of a distance of 1: None for Gaussian noise, which has no bound of this kind.
+    pub(super) fn epsilon(&self) -> Option<f64> {
         match self {
+            Noise::Laplace(law) => Some(1.0 / law.scale().as_f64()),
+            Noise::Gaussian(_) => None,
+        }
+    }
+
+    /// The zero-concentrated loss of a distance of 1.
+    pub(super) fn rho(&self) -> f64 {
+        match self {
+            Noise::Laplace(law) => rho_of_pure(1.0 / law.scale().as_f64()),
+            Noise::Gaussian(law) => rho_of_gaussian(1.0, law.sigma()),
+        }
+    }
+
+    /// That of the discrete distribution, not of its continuous namesake; at least 1e-100, so that
+    /// quotients of variances that underflow are numbers.
+    pub fn variance(&self) -> f64 {
+        let variance = match self {
             Noise::Laplace(law) => law.variance(),
             Noise::Gaussian(law) => law.variance(),
-        }
+        };
+        variance.max(1e-100)
     }
 }

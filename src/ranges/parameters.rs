@@ -1,16 +1,27 @@
 //! What determines a range mechanism; stored with every release.
 
-use super::MAX_BINS;
+use super::cascade::{Cascade, MAX_FAN_OUT, Tree, TreeError};
 use super::consistent::ConsistentTree;
-use super::mechanism::RangeMechanism;
-use super::method::RangeMethod;
+use super::mechanism::{RangeMechanism, Workload};
+use super::method::{RangeMethod, Target};
 use super::noise::{Noise, NoiseParameter};
+use super::optimal::{DenseStrategy, GramError, MAX_DENSE_BINS, SineStrategy, gram_of_ranges};
+use super::prefix::PrefixFactorisation;
 use super::shape::TreeShape;
 use super::tree::RawTree;
 use super::wavelet::Wavelet;
 use crate::noise::ScaleError;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+/// What the noise follows from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Calibration {
+    /// Of each group of measurements, in their order.
+    PerGroup(Vec<NoiseParameter>),
+    /// All measurements together have this zero-concentrated loss for one row.
+    Together { rho: f64 },
+}
 
 /// A method with everything settled: from it the mechanism is built, before a release and whenever
 /// one is read.
@@ -20,8 +31,9 @@ pub struct RangeParameters {
     pub(super) bins: u32,
     /// of the tree; the number of bins for a single level
     pub(super) branching: u32,
-    /// of the groups of measurements, in their order
-    pub(super) noise: Vec<NoiseParameter>,
+    pub(super) calibration: Calibration,
+    /// of the optimal strategy
+    pub(super) target: Option<Target>,
 }
 
 impl RangeParameters {
@@ -37,28 +49,42 @@ impl RangeParameters {
     /// The branching factor; None for a method without a tree.
     pub fn branching(&self) -> Option<u32> {
         match self.method {
-            RangeMethod::Flat | RangeMethod::Gaussian => None,
+            RangeMethod::Flat
+            | RangeMethod::Gaussian
+            | RangeMethod::Prefix
+            | RangeMethod::Optimal => None,
             RangeMethod::Tree
             | RangeMethod::TreeConsistent
             | RangeMethod::Quad
             | RangeMethod::Wavelet
-            | RangeMethod::BinaryTree => Some(self.branching),
+            | RangeMethod::BinaryTree
+            | RangeMethod::Cascade => Some(self.branching),
         }
     }
 
-    /// Of each group of measurements.
-    pub fn noise(&self) -> &[NoiseParameter] {
-        &self.noise
-    }
-
-    /// Whether a mechanism can have these numbers of bins, branches and groups.
+    /// Whether there is a mechanism of these numbers of bins, branches and groups.
     pub(super) fn fit_together(&self) -> bool {
-        (1..=MAX_BINS).contains(&self.bins()) && self.branching >= 2 && {
-            let groups = match self.method {
-                RangeMethod::Wavelet => Wavelet::groups_over(self.bins()),
-                _ => self.shape().height(),
-            };
-            self.noise.len() == groups
+        let groups = match &self.calibration {
+            Calibration::PerGroup(noise) => Some(noise.len()),
+            Calibration::Together { .. } => None,
+        };
+        if !(1..=self.method.most_bins()).contains(&self.bins()) || self.branching < 2 {
+            return false;
+        }
+        match self.method {
+            RangeMethod::Wavelet => groups == Some(Wavelet::groups_over(self.bins())),
+            RangeMethod::Cascade => groups.is_none() && self.branching <= MAX_FAN_OUT,
+            RangeMethod::Prefix => groups.is_none(),
+            RangeMethod::Optimal => {
+                groups.is_none()
+                    && self.target.as_ref().is_some_and(|target| match target {
+                        Target::Workload(_) => true,
+                        Target::Ranges(ranges) => {
+                            ranges.iter().all(|range| range.end <= self.bins())
+                        }
+                    })
+            }
+            _ => groups == Some(self.shape().height()),
         }
     }
 
@@ -71,18 +97,49 @@ impl RangeParameters {
     /// # Panics
     /// If the parameters do not fit together.
     pub(super) fn mechanism(&self) -> Result<Box<dyn RangeMechanism>, ScaleError> {
-        let noise = self.noise.iter().map(|parameter| Noise::new(*parameter));
-        let noise = noise.collect::<Result<Vec<Noise>, ScaleError>>()?;
-        Ok(match self.method {
-            RangeMethod::Tree | RangeMethod::BinaryTree => {
-                Box::new(RawTree::new(self.shape(), noise))
+        match &self.calibration {
+            Calibration::PerGroup(noise) => {
+                let noise = noise.iter().map(|parameter| Noise::new(*parameter));
+                let noise = noise.collect::<Result<Vec<Noise>, ScaleError>>()?;
+                Ok(match self.method {
+                    RangeMethod::Tree | RangeMethod::BinaryTree => {
+                        Box::new(RawTree::new(self.shape(), noise))
+                    }
+                    RangeMethod::Wavelet => Box::new(Wavelet::new(self.bins(), noise)),
+                    _ => Box::new(ConsistentTree::new(self.shape(), noise)),
+                })
             }
-            RangeMethod::Flat
-            | RangeMethod::Gaussian
-            | RangeMethod::TreeConsistent
-            | RangeMethod::Quad => Box::new(ConsistentTree::new(self.shape(), noise)),
-            RangeMethod::Wavelet => Box::new(Wavelet::new(self.bins(), noise)),
-        })
+            &Calibration::Together { rho } => Ok(match self.method {
+                RangeMethod::Cascade => Box::new(Cascade::new(self.balanced_tree(), rho)?),
+                RangeMethod::Prefix => Box::new(PrefixFactorisation::new(self.bins(), rho)?),
+                _ => self.optimal(rho)?,
+            }),
+        }
+    }
+
+    fn balanced_tree(&self) -> Tree {
+        let tree: Result<Tree, TreeError> = Tree::balanced(self.bins(), self.branching);
+        tree.expect("bins and branching that fit together")
+    }
+
+    /// The strategy for the target: its own up to [`MAX_DENSE_BINS`], where it has no closed form
+    /// beyond, the one for all ranges.
+    fn optimal(&self, rho: f64) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+        let bins = self.bins();
+        match &self.target {
+            Some(Target::Workload(workload @ (Workload::All | Workload::Prefix))) => {
+                Ok(Box::new(SineStrategy::new(*workload, bins, rho)?))
+            }
+            Some(target) if bins <= MAX_DENSE_BINS => {
+                match DenseStrategy::new(bins, &gram_of_ranges(bins, target.ranges(bins)), rho) {
+                    Ok(strategy) => Ok(Box::new(strategy)),
+                    Err(GramError::Noise(error)) => Err(error),
+                    // nothing is asked for
+                    Err(_) => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
+                }
+            }
+            _ => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
+        }
     }
 
     /// For the ledger's readers.
@@ -95,11 +152,15 @@ impl RangeParameters {
                 json!({"noise": "discrete Gaussian", "sigma": sigma})
             }
         };
+        let noise = match &self.calibration {
+            Calibration::PerGroup(groups) => groups.iter().map(noise).collect(),
+            Calibration::Together { rho } => json!({"noise": "discrete Gaussian", "rho": rho}),
+        };
         json!({
             "method": self.method.word(),
             "bins": self.bins,
             "branching": self.branching(),
-            "measurements": self.noise.iter().map(noise).collect::<Vec<_>>(),
+            "measurements": noise,
         })
     }
 }

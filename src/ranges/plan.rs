@@ -3,10 +3,10 @@
 use super::MAX_BINS;
 use super::budget::{Decay, LevelBudgets};
 use super::consistent::least_squares_covariance;
-use super::mechanism::{RangeMechanism, TooManyRows};
-use super::method::{MethodChoice, RangeMethod};
+use super::mechanism::{RangeMechanism, Workload};
+use super::method::{MethodChoice, RangeMethod, Target};
 use super::noise::NoiseParameter;
-use super::parameters::RangeParameters;
+use super::parameters::{Calibration, RangeParameters};
 use super::release::RangeRelease;
 use super::shape::TreeShape;
 use super::tree;
@@ -55,7 +55,13 @@ pub enum RangePlanError {
     Method {
         word: String,
     },
+    /// More bins than the method takes.
+    MethodBins {
+        method: RangeMethod,
+        value: u32,
+    },
     Branching {
+        method: RangeMethod,
         value: u32,
     },
     Scale {
@@ -81,8 +87,15 @@ impl fmt::Display for RangePlanError {
                 write!(f, "delta must be positive for method \"{}\", got 0", method.word())
             }
             RangePlanError::Method { word } => write!(f, "method: unknown word \"{word}\""),
-            RangePlanError::Branching { value } => {
-                write!(f, "branching must be from 2 to {MAX_BINS}, got {value}")
+            RangePlanError::MethodBins { method, value } => {
+                let (word, most) = (method.word(), method.most_bins());
+                write!(
+                    f,
+                    "the number of bins for method \"{word}\" must be at most {most}, got {value}"
+                )
+            }
+            RangePlanError::Branching { method, value } => {
+                write!(f, "branching must be from 2 to {}, got {value}", method.most_branching())
             }
             RangePlanError::Scale { epsilon, delta: 0.0, error } => {
                 write!(f, "epsilon {epsilon} {error}")
@@ -101,6 +114,9 @@ impl RangePlanError {
     pub fn hint(&self) -> String {
         match self {
             RangePlanError::Bins { .. } => "Choose wider bins or narrower bounds.".into(),
+            RangePlanError::MethodBins { .. } => {
+                "Choose wider bins, or one of the trees, which take more.".into()
+            }
             RangePlanError::Epsilon { .. } => "Typical values are 0.1 to 10.".into(),
             RangePlanError::Delta { .. } => {
                 "Choose a delta far below one over the number of rows, such as 1e-9; 0 for pure \
@@ -115,9 +131,12 @@ impl RangePlanError {
             RangePlanError::Method { .. } => {
                 let words = RangeMethod::WORDS.map(|(word, _)| word).join(", ");
                 let budgets = LevelBudgets::WORDS.map(|(word, _)| word).join(", ");
+                let workloads = Workload::WORDS.map(|(word, _)| word).join(", ");
                 format!(
-                    "Valid methods: auto, {words}; tree and tree_consistent also with a branching \
-                     factor or budgets ({budgets}), as in \"tree_consistent:16:optimised\"."
+                    "Valid methods: auto, {words}; tree, tree_consistent and cascade also with a \
+                     branching factor, trees with budgets ({budgets}), auto and optimal with a \
+                     workload ({workloads}), as in \"tree_consistent:16:optimised\" or \
+                     \"optimal:prefix\"."
                 )
             }
             RangePlanError::Branching { .. } => {
@@ -144,10 +163,11 @@ impl RangePlan {
         delta: f64,
         method: &str,
         rows_per_unit: u32,
+        checkpoint: &mut dyn FnMut(),
     ) -> Result<RangePlan, RangePlanError> {
         let choice = MethodChoice::parse(method)
             .ok_or_else(|| RangePlanError::Method { word: method.to_string() })?;
-        RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit)
+        RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit, checkpoint)
     }
 
     /// The same for a choice that has been read. One that fixes a branching factor or budgets for a
@@ -158,6 +178,7 @@ impl RangePlan {
         delta: f64,
         choice: MethodChoice,
         rows_per_unit: u32,
+        checkpoint: &mut dyn FnMut(),
     ) -> Result<RangePlan, RangePlanError> {
         let bins = u32::try_from(bins)
             .ok()
@@ -168,22 +189,20 @@ impl RangePlan {
         if !(0.0..1.0).contains(&delta) {
             return Err(RangePlanError::Delta { value: delta });
         }
-        if let Some(value) = choice.branching.filter(|b| !(2..=MAX_BINS).contains(&(*b as usize))) {
-            return Err(RangePlanError::Branching { value });
-        }
-        let pure = Planner { bins, rows_per_unit, epsilon: budget, gaussian: None };
         let gaussian = if delta > 0.0 {
             let rho =
                 zcdp_rho(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
-            Some(Planner { gaussian: Some(Zcdp { delta, rho }), ..pure })
+            Some(Zcdp { delta, rho })
         } else {
             None
         };
-        match (choice.method, gaussian) {
-            (None, gaussian) => auto(pure, gaussian),
-            (Some(method), Some(gaussian)) if method.is_gaussian() => gaussian.plan(method, choice),
-            (Some(method), _) if method.is_pure() => pure.plan(method, choice),
-            (Some(method), _) => Err(RangePlanError::DeltaMissing { method }),
+        let planner = Planner { bins, rows_per_unit, epsilon: budget, gaussian };
+        match choice.method {
+            Some(_) => planner.best_plan([choice], checkpoint),
+            None => {
+                let choices = MethodChoice::suitable(bins.into(), delta, &choice.target);
+                planner.best_plan(choices, checkpoint)
+            }
         }
     }
 
@@ -214,8 +233,6 @@ impl RangePlan {
     /// Measures and adds exact noise. `counts`: of rows, one per bin. `checkpoint` is called every
     /// few thousand draws; it may unwind.
     ///
-    /// Errors: more rows than integers hold.
-    ///
     /// # Panics
     /// If the counts are those of another number of bins.
     pub fn release<R: RandomWords + ?Sized>(
@@ -223,7 +240,7 @@ impl RangePlan {
         counts: &[u64],
         words: &mut R,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<RangeRelease, TooManyRows> {
+    ) -> RangeRelease {
         assert_eq!(counts.len(), self.parameters.bins(), "counts of another number of bins");
         RangeRelease::draw(self.parameters, self.mechanism, counts, words, checkpoint)
     }
@@ -245,28 +262,6 @@ struct Planner {
     gaussian: Option<Zcdp>,
 }
 
-/// The plan of least mean variance over all ranges among those of all methods, with and without
-/// Gaussian noise; one whose noise cannot be sampled is left out if there is another.
-fn auto(pure: Planner, gaussian: Option<Planner>) -> Result<RangePlan, RangePlanError> {
-    let plans = [Some(pure), gaussian].into_iter().flatten().flat_map(|planner| {
-        let methods = RangeMethod::WORDS.into_iter().map(|(_, method)| method);
-        let methods = methods.filter(move |method| match planner.gaussian {
-            Some(_) => method.is_gaussian(),
-            None => method.is_pure(),
-        });
-        methods.flat_map(move |method| {
-            let budgets: &[LevelBudgets] = match method.is_tree() {
-                true => &[LevelBudgets::Equal, LevelBudgets::Optimised],
-                false => &[LevelBudgets::Equal],
-            };
-            let choices =
-                budgets.iter().map(|&budgets| MethodChoice { budgets, ..MethodChoice::AUTO });
-            choices.map(move |choice| planner.plan(method, choice))
-        })
-    });
-    least(plans, |plan| plan.mechanism.mean_over_all())
-}
-
 /// The first of those with the least key; if all are errors, the first one.
 ///
 /// # Panics
@@ -284,7 +279,47 @@ fn least<T, E>(
 }
 
 impl Planner {
-    fn plan(self, method: RangeMethod, choice: MethodChoice) -> Result<RangePlan, RangePlanError> {
+    /// The plan of least mean variance over the target among those of some methods, with discrete
+    /// Gaussian and with discrete Laplace noise where a method has both forms. One whose noise
+    /// cannot be sampled is left out if there is another.
+    fn best_plan(
+        self,
+        choices: impl IntoIterator<Item = MethodChoice>,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RangePlan, RangePlanError> {
+        let pure = Planner { gaussian: None, ..self };
+        let mut plans = Vec::new();
+        for choice in choices {
+            let Some(method) = choice.method else { continue };
+            let gaussian = self.gaussian.is_some() && method.is_gaussian();
+            if !(gaussian || method.is_pure()) {
+                return Err(RangePlanError::DeltaMissing { method });
+            }
+            let forms = [gaussian.then_some(self), method.is_pure().then_some(pure)];
+            for planner in forms.into_iter().flatten() {
+                plans.push((planner, method, choice.clone()));
+            }
+        }
+        // with nothing to choose from there is nothing to compute
+        if let [(planner, method, choice)] = plans.as_slice() {
+            return planner.plan(*method, choice);
+        }
+        let plans = plans.into_iter().map(|(planner, method, choice)| {
+            let plan = planner.plan(method, &choice)?;
+            let mean = plan.mechanism().mean_over(&choice.target, checkpoint);
+            Ok((mean, plan))
+        });
+        least(plans, |(mean, _)| *mean).map(|(_, plan)| plan)
+    }
+
+    fn plan(self, method: RangeMethod, choice: &MethodChoice) -> Result<RangePlan, RangePlanError> {
+        if self.bins as usize > method.most_bins() {
+            return Err(RangePlanError::MethodBins { method, value: self.bins });
+        }
+        let branchings = 2..=method.most_branching();
+        if let Some(value) = choice.branching.filter(|value| !branchings.contains(value)) {
+            return Err(RangePlanError::Branching { method, value });
+        }
         let parameters = match method {
             RangeMethod::Flat | RangeMethod::Gaussian => {
                 self.tree(method, self.bins.max(2), LevelBudgets::Equal)
@@ -299,15 +334,22 @@ impl Planner {
                 let groups = Wavelet::groups_over(self.bins as usize);
                 self.parameters(method, 2, &vec![1.0 / groups as f64; groups])
             }
+            RangeMethod::Cascade => Ok(self.together(method, choice.branching.unwrap_or(2), None)),
+            RangeMethod::Prefix => Ok(self.together(method, 2, None)),
+            RangeMethod::Optimal => Ok(self.together(method, 2, Some(choice.target.clone()))),
         }
         .map_err(|error| self.scale_error(error))?;
-        let rho = parameters.noise.iter().map(|noise| match *noise {
-            NoiseParameter::Laplace { epsilon, .. } => rho_of_pure(epsilon),
-            NoiseParameter::Gaussian { sigma } => {
-                rho_of_gaussian(f64::from(self.rows_per_unit), sigma)
+        let rows = f64::from(self.rows_per_unit);
+        let rho = match &parameters.calibration {
+            Calibration::PerGroup(noise) => {
+                let of = |noise: &NoiseParameter| match *noise {
+                    NoiseParameter::Laplace { epsilon, .. } => rho_of_pure(epsilon),
+                    NoiseParameter::Gaussian { sigma } => rho_of_gaussian(rows, sigma),
+                };
+                noise.iter().map(of).sum::<f64>().next_up()
             }
-        });
-        let rho = rho.sum::<f64>().next_up();
+            Calibration::Together { rho } => (rho * rows * rows).next_up().next_up(),
+        };
         // what the planner sets up is a mechanism's parameters if its noise can be sampled
         let mechanism = parameters.mechanism().map_err(|error| self.scale_error(error))?;
         let delta = self.gaussian.map_or(0.0, |zcdp| zcdp.delta);
@@ -330,7 +372,7 @@ impl Planner {
         let tried = (2..single_level.min(MAX_TRIED_BRANCHING + 1)).chain([single_level]);
         let trees = tried.map(|branching| {
             let parameters = self.tree(method, branching, budgets)?;
-            let mean = parameters.mechanism()?.mean_over_all();
+            let mean = parameters.mechanism()?.mean_over_all(&mut || {});
             Ok((mean, parameters))
         });
         least(trees, |(mean, _)| *mean).map(|(_, parameters)| parameters)
@@ -377,7 +419,22 @@ impl Planner {
                 shares.iter().map(part).collect()
             }
         };
-        Ok(RangeParameters { method, bins: self.bins, branching, noise })
+        let calibration = Calibration::PerGroup(noise);
+        Ok(RangeParameters { method, bins: self.bins, branching, calibration, target: None })
+    }
+
+    /// Measurements that share one sensitivity: k rows move them up to k times as far as one row,
+    /// which costs k^2 times as much.
+    fn together(
+        self,
+        method: RangeMethod,
+        branching: u32,
+        target: Option<Target>,
+    ) -> RangeParameters {
+        let rho = self.gaussian.map_or(0.0, |zcdp| zcdp.rho);
+        let rows = f64::from(self.rows_per_unit);
+        let calibration = Calibration::Together { rho: rho * (1.0 - MARGIN) / (rows * rows) };
+        RangeParameters { method, bins: self.bins, branching, calibration, target }
     }
 }
 

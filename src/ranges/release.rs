@@ -1,6 +1,6 @@
-//! What is released: the noisy integers with all that answers and their variances follow from.
+//! What is released: all that answers and their variances follow from.
 
-use super::mechanism::{RangeMechanism, TooManyRows};
+use super::mechanism::RangeMechanism;
 use super::parameters::RangeParameters;
 use crate::noise::RandomWords;
 use std::fmt;
@@ -12,16 +12,11 @@ const VERSION: u8 = 1;
 /// Draws of noise between two calls of the caller's checkpoint.
 const CHECKPOINT_EVERY: usize = 1 << 12;
 
-/// Noisy measurements of one histogram.
+/// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
     parameters: RangeParameters,
     mechanism: Box<dyn RangeMechanism>,
-    noisy: Vec<i64>,
-}
-
-/// Answers to any ranges, each with its variance.
-pub struct RangeEstimate {
-    mechanism: Box<dyn RangeMechanism>,
+    /// the mechanism's reconstruction
     values: Vec<f64>,
 }
 
@@ -46,15 +41,18 @@ impl fmt::Display for RangeFormatError {
 impl std::error::Error for RangeFormatError {}
 
 impl RangeRelease {
-    /// Measures and adds noise: the only place where the two meet.
+    /// Measures, adds noise, and reconstructs: the only place where counts and noise meet.
     pub(super) fn draw<R: RandomWords + ?Sized>(
         parameters: RangeParameters,
         mechanism: Box<dyn RangeMechanism>,
         counts: &[u64],
         words: &mut R,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<RangeRelease, TooManyRows> {
-        let mut noisy = mechanism.measure(counts, checkpoint)?;
+    ) -> RangeRelease {
+        let largest = mechanism.largest_count();
+        let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
+        let mut noisy = mechanism.measure(&counts, checkpoint);
+        drop(counts);
         let mut rest = noisy.as_mut_slice();
         for group in mechanism.groups() {
             let (own, others) = rest.split_at_mut(group.measurements);
@@ -69,56 +67,22 @@ impl RangeRelease {
         }
         // a measurement without noise would be published as it is
         assert!(rest.is_empty(), "{} measurements belong to no group", rest.len());
-        Ok(RangeRelease { parameters, mechanism, noisy })
+        let values = mechanism.reconstruct(&noisy, checkpoint);
+        RangeRelease { parameters, mechanism, values }
     }
 
     pub fn parameters(&self) -> &RangeParameters {
         &self.parameters
     }
 
-    /// The noisy integers, group after group.
-    pub fn noisy(&self) -> &[i64] {
-        &self.noisy
+    /// What the mechanism made of its noisy measurements.
+    pub(super) fn values(&self) -> &[f64] {
+        &self.values
     }
 
-    /// Post-processing: answers to any ranges.
-    pub fn estimate(self, checkpoint: &mut dyn FnMut()) -> RangeEstimate {
-        let values = self.mechanism.reconstruct(&self.noisy, checkpoint);
-        RangeEstimate { mechanism: self.mechanism, values }
-    }
-
-    /// A version byte, then parameters and noisy integers as postcard writes them.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        // writing numbers into a growing vector cannot fail
-        postcard::to_extend(&(&self.parameters, &self.noisy), vec![VERSION]).unwrap_or_default()
-    }
-
-    pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
-        let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
-        if *version != VERSION {
-            return Err(RangeFormatError::Version(*version));
-        }
-        let corrupt = RangeFormatError::Corrupt;
-        let ((parameters, noisy), rest) =
-            postcard::take_from_bytes::<(RangeParameters, Vec<i64>)>(body).map_err(|_| corrupt)?;
-        if !rest.is_empty() {
-            return Err(corrupt);
-        }
-        RangeRelease::from_parts(parameters, noisy).ok_or(corrupt)
-    }
-
-    /// None if the parameters are nobody's, or not those of so many integers.
-    pub(super) fn from_parts(parameters: RangeParameters, noisy: Vec<i64>) -> Option<RangeRelease> {
-        let mechanism = parameters.fit_together().then(|| parameters.mechanism().ok())??;
-        let measurements: usize = mechanism.groups().iter().map(|group| group.measurements).sum();
-        (noisy.len() == measurements).then_some(RangeRelease { parameters, mechanism, noisy })
-    }
-}
-
-impl RangeEstimate {
     /// N.
     pub fn bins(&self) -> usize {
-        self.mechanism.bins()
+        self.parameters.bins()
     }
 
     /// The unbiased estimate of the sum over the part of the range that lies within 0 .. N; 0 if
@@ -127,7 +91,7 @@ impl RangeEstimate {
         self.mechanism.answer(&self.values, self.inside(range))
     }
 
-    /// The variance of [`RangeEstimate::sum`].
+    /// The variance of [`RangeRelease::sum`].
     pub fn variance(&self, range: Range<usize>) -> f64 {
         self.mechanism.variance(self.inside(range))
     }
@@ -135,5 +99,36 @@ impl RangeEstimate {
     fn inside(&self, range: Range<usize>) -> Range<usize> {
         let end = range.end.min(self.bins());
         range.start.min(end)..end
+    }
+
+    /// A version byte, then parameters and values as postcard writes them.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // writing numbers into a growing vector cannot fail
+        postcard::to_extend(&(&self.parameters, &self.values), vec![VERSION]).unwrap_or_default()
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
+        let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
+        if *version != VERSION {
+            return Err(RangeFormatError::Version(*version));
+        }
+        let corrupt = RangeFormatError::Corrupt;
+        let ((parameters, values), rest) =
+            postcard::take_from_bytes::<(RangeParameters, Vec<f64>)>(body).map_err(|_| corrupt)?;
+        if !rest.is_empty() {
+            return Err(corrupt);
+        }
+        RangeRelease::from_parts(parameters, values).ok_or(corrupt)
+    }
+
+    /// None if the parameters are nobody's, or not those of so many values.
+    pub(super) fn from_parts(
+        parameters: RangeParameters,
+        values: Vec<f64>,
+    ) -> Option<RangeRelease> {
+        let mechanism = parameters.fit_together().then(|| parameters.mechanism().ok())??;
+        let wanted = mechanism.reconstruction_length();
+        let fit = values.len() == wanted && values.iter().all(|value| value.is_finite());
+        fit.then_some(RangeRelease { parameters, mechanism, values })
     }
 }

@@ -1,10 +1,9 @@
 //! A release together with the bins that it is about, and how it is written.
 
 use super::bins::{Bins, Bounds};
-use super::mechanism::TooManyRows;
 use super::parameters::RangeParameters;
 use super::plan::RangePlan;
-use super::release::{RangeEstimate, RangeFormatError, RangeRelease};
+use super::release::{RangeFormatError, RangeRelease};
 use crate::noise::RandomWords;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -42,7 +41,7 @@ struct Text {
     lo: i64,
     hi: i64,
     parameters: RangeParameters,
-    noisy: Vec<i64>,
+    values: Vec<f64>,
 }
 
 #[derive(Serialize)]
@@ -50,33 +49,31 @@ struct TextOf<'a> {
     lo: i64,
     hi: i64,
     parameters: &'a RangeParameters,
-    noisy: &'a [i64],
+    values: &'a [f64],
 }
 
 impl DpRanges {
     /// Adds the noise of a plan.
     ///
-    /// Errors: more rows than integers hold.
-    ///
     /// # Panics
     /// If the plan is one for another number of bins.
-    pub fn release<R: RandomWords + ?Sized>(
+    pub fn draw<R: RandomWords + ?Sized>(
         plan: RangePlan,
         truth: &Bins,
         words: &mut R,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<DpRanges, TooManyRows> {
-        let release = plan.release(truth.counts(), words, checkpoint)?;
-        Ok(DpRanges { bounds: truth.bounds(), release })
+    ) -> DpRanges {
+        let release = plan.release(truth.counts(), words, checkpoint);
+        DpRanges { bounds: truth.bounds(), release }
     }
 
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// Post-processing: answers to any ranges, by the positions of the bins.
-    pub fn estimate(self, checkpoint: &mut dyn FnMut()) -> RangeEstimate {
-        self.release.estimate(checkpoint)
+    /// Answers to any ranges, by the positions of the bins.
+    pub fn release(&self) -> &RangeRelease {
+        &self.release
     }
 
     fn new(lo: i64, hi: Option<i64>, release: RangeRelease) -> Option<DpRanges> {
@@ -87,9 +84,9 @@ impl DpRanges {
 
     /// Reads what [`DpRanges::to_json`] gives.
     pub fn parse(text: &str) -> Result<DpRanges, DpRangesFormatError> {
-        let Text { lo, hi, parameters, noisy } =
+        let Text { lo, hi, parameters, values } =
             serde_json::from_str(text).map_err(|_| DpRangesFormatError::Text)?;
-        let release = RangeRelease::from_parts(parameters, noisy);
+        let release = RangeRelease::from_parts(parameters, values);
         release
             .and_then(|release| DpRanges::new(lo, Some(hi), release))
             .ok_or(DpRangesFormatError::Bounds)
@@ -109,13 +106,13 @@ impl DpRanges {
         DpRanges::new(i64::from_le_bytes(*lo), None, release).ok_or(DpRangesFormatError::Bounds)
     }
 
-    /// `{"lo": 0, "hi": 100, "parameters": {"method": ...}, "noisy": [...]}`
+    /// `{"lo": 0, "hi": 100, "parameters": {"method": ...}, "values": [...]}`
     pub fn to_json(&self) -> serde_json::Value {
         let text = TextOf {
             lo: self.bounds.lo(),
             hi: self.bounds.hi(),
             parameters: self.release.parameters(),
-            noisy: self.release.noisy(),
+            values: self.release.values(),
         };
         // numbers and words alone: nothing that JSON could not hold
         serde_json::to_value(text).unwrap_or_default()
@@ -129,30 +126,37 @@ mod tests {
     use proptest::prelude::*;
 
     fn released(bins: i64, method: &str) -> DpRanges {
-        let plan = RangePlan::new(bins, 0.3, 1e-6, method, 1).unwrap();
+        let plan = RangePlan::new(bins, 0.3, 1e-6, method, 1, &mut || {}).unwrap();
         let truth = Bins::empty(Bounds::new(-3, bins - 3).unwrap());
-        DpRanges::release(plan, &truth, &mut words_from_system().unwrap(), &mut || ()).unwrap()
+        DpRanges::draw(plan, &truth, &mut words_from_system().unwrap(), &mut || ())
     }
 
-    fn answers(value: DpRanges) -> Vec<(f64, f64)> {
+    fn answers(value: &DpRanges) -> Vec<(f64, f64)> {
         let bins = value.bounds().bins();
-        let estimate = value.estimate(&mut || ());
+        let estimate = &value.release;
         let ranges = (0..bins).map(|lo| lo..bins);
         ranges.map(|range| (estimate.sum(range.clone()), estimate.variance(range))).collect()
     }
 
     #[test]
     fn all_forms_read_back() {
-        for (bins, method) in [(1, "flat"), (37, "tree:3"), (20, "gaussian"), (9, "wavelet")] {
+        for (bins, method) in [
+            (1, "flat"),
+            (37, "tree:3"),
+            (20, "gaussian"),
+            (9, "wavelet"),
+            (11, "cascade:3"),
+            (12, "optimal"),
+        ] {
             let value = released(bins, method);
             let text = value.to_json().to_string();
             let parsed = DpRanges::parse(&text).unwrap();
             assert_eq!(parsed.to_json().to_string(), text);
             let stored = DpRanges::from_bytes(&value.to_bytes()).unwrap();
             assert_eq!(stored.to_bytes(), value.to_bytes());
-            let truth = answers(value);
-            assert_eq!(answers(parsed), truth);
-            assert_eq!(answers(stored), truth);
+            let truth = answers(&value);
+            assert_eq!(answers(&parsed), truth);
+            assert_eq!(answers(&stored), truth);
         }
     }
 
@@ -161,7 +165,7 @@ mod tests {
         let refused = |text: &str| DpRanges::parse(text).err().unwrap();
         let value = released(5, "flat");
         for (field, other) in
-            [("hi", 7.into()), ("hi", (-7).into()), ("lo", i64::MAX.into()), ("noisy", [1].into())]
+            [("hi", 7.into()), ("hi", (-7).into()), ("lo", i64::MAX.into()), ("values", [1].into())]
         {
             let mut json = value.to_json();
             json[field] = other;
@@ -195,7 +199,7 @@ mod tests {
             stored[at] = byte;
             stored.truncate(stored.len() - cut);
             if let Ok(value) = DpRanges::from_bytes(&stored) {
-                prop_assert!(answers(value).iter().all(|(_, variance)| *variance >= 0.0));
+                prop_assert!(answers(&value).iter().all(|(_, variance)| *variance >= 0.0));
             }
         }
     }

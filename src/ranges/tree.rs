@@ -1,6 +1,6 @@
 //! H_b: noisy counts of the nodes of a tree, and a range as the sum of the fewest of them.
 
-use super::mechanism::{CHECKPOINT_PASS, Group, RangeMechanism, TooManyRows, signed};
+use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
 use super::noise::Noise;
 use super::shape::TreeShape;
 use std::ops::Range;
@@ -33,19 +33,14 @@ impl MeasuredTree {
         levels
             .map(|(noise, level)| Group {
                 measurements: self.shape.nodes(level),
-                sensitivity: 1.0,
                 noise: noise.clone(),
             })
             .collect()
     }
 
     /// The nodes' counts, level by level from the leaves up.
-    pub(super) fn measure(
-        &self,
-        counts: &[u64],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Vec<i64>, TooManyRows> {
-        let mut values = signed(counts)?;
+    pub(super) fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+        let mut values = signed(counts);
         values.reserve_exact((1..self.shape.height()).map(|level| self.shape.nodes(level)).sum());
         let mut below = 0;
         for level in 1..self.shape.height() {
@@ -60,7 +55,7 @@ impl MeasuredTree {
             }
             debug_assert_eq!(values.len() - below, self.shape.nodes(level));
         }
-        Ok(values)
+        values
     }
 }
 
@@ -124,11 +119,11 @@ impl RangeMechanism for RawTree {
         self.tree.groups()
     }
 
-    fn measure(
-        &self,
-        counts: &[u64],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Vec<i64>, TooManyRows> {
+    fn largest_count(&self) -> u64 {
+        MEASURED_LIMIT / self.bins() as u64
+    }
+
+    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
         self.tree.measure(counts, checkpoint)
     }
 
@@ -136,6 +131,10 @@ impl RangeMechanism for RawTree {
     /// exact while all sums stay below 2^53.
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
         running_sums(noisy.iter().map(|value| *value as f64), checkpoint)
+    }
+
+    fn reconstruction_length(&self) -> usize {
+        self.groups().iter().map(|group| group.measurements).sum::<usize>() + 1
     }
 
     fn answer(&self, reconstruction: &[f64], range: Range<usize>) -> f64 {
@@ -150,7 +149,7 @@ impl RangeMechanism for RawTree {
         self.runs(range).map(|(level, nodes)| nodes.len() as f64 * self.tree.variances[level]).sum()
     }
 
-    fn mean_over_all(&self) -> f64 {
+    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
         mean_over_all(self.tree.shape, &self.tree.variances)
     }
 

@@ -1,7 +1,7 @@
 //! Privelet: noisy Haar coefficients (Xiao, Wang, Gehrke 2011).
 
 use super::covariance::{PerNode, TreeCovariance};
-use super::mechanism::{CHECKPOINT_PASS, Group, RangeMechanism, TooManyRows, signed};
+use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
 use super::noise::Noise;
 use super::shape::TreeShape;
 use super::tree::running_sums;
@@ -65,18 +65,17 @@ impl RangeMechanism for Wavelet {
         groups
             .map(|(i, noise)| Group {
                 measurements: if i == last { 1 } else { self.coefficients(i + 1) },
-                sensitivity: 1.0,
                 noise: noise.clone(),
             })
             .collect()
     }
 
-    fn measure(
-        &self,
-        counts: &[u64],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Vec<i64>, TooManyRows> {
-        let mut sums = signed(counts)?;
+    fn largest_count(&self) -> u64 {
+        MEASURED_LIMIT / self.bins() as u64
+    }
+
+    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+        let mut sums = signed(counts);
         let mut measured = Vec::with_capacity(self.shape.bins());
         while sums.len() > 1 {
             // the sums of the next level take the place of the ones that they are made of
@@ -92,7 +91,7 @@ impl RangeMechanism for Wavelet {
             sums.truncate(sums.len().div_ceil(2));
         }
         measured.extend(sums);
-        Ok(measured)
+        measured
     }
 
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
@@ -126,7 +125,7 @@ impl RangeMechanism for Wavelet {
         self.covariance.variance(range)
     }
 
-    fn mean_over_all(&self) -> f64 {
+    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
         self.covariance.mean_over_all()
     }
 

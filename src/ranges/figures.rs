@@ -1,0 +1,211 @@
+//! Known figures of the methods, reproduced, and what a plan promises of all of them.
+
+use super::*;
+use crate::noise::words_from_system;
+use crate::privacy::{Epsilon, rho_of_pure, zcdp_epsilon};
+
+fn rows(
+    bins: i64,
+    epsilon: f64,
+    delta: f64,
+    workload: Workload,
+    methods: &[&str],
+    branching: Option<u32>,
+) -> Vec<ExplainedMethod> {
+    let methods: Vec<String> = methods.iter().map(|word| word.to_string()).collect();
+    let methods = (!methods.is_empty()).then_some(methods.as_slice());
+    explain(bins, epsilon, delta, workload, methods, branching, &mut || {}).unwrap()
+}
+
+/// Tables 1 and 3 of Qardaji et al.: the mean variance over all ranges at epsilon = 1 and with
+/// continuous Laplace noise, of which each node has 2 h^2.
+#[test]
+fn means_of_the_trees_are_the_papers() {
+    let table: [(i64, [&str; 6]); 3] = [
+        (16, ["12.00", "79.53", "34.46", "12.00", "12.00", "28.52"]),
+        (64, ["44.00", "299.15", "99.92", "105.62", "45.43", "82.60"]),
+        (256, ["172.00", "773.98", "220.06", "150.98", "79.23", "214.39"]),
+    ];
+    for (bins, expected) in table {
+        let methods = [("flat", None), ("tree", Some(2)), ("tree_consistent", Some(2))];
+        let methods =
+            methods.into_iter().chain([("tree", Some(16)), ("tree_consistent", Some(16))]);
+        let found = methods.map(|(method, branching)| {
+            let row = &rows(bins, 1.0, 0.0, Workload::All, &[method], branching)[0];
+            let height = match branching {
+                Some(branching) => TreeShape::new(bins as usize, branching as usize).height(),
+                None => 1,
+            };
+            let noise = NoiseParameter::Laplace { sensitivity: 1, epsilon: 1.0 / height as f64 };
+            let node = Noise::new(noise).unwrap().variance();
+            row.spread.mean * 2.0 * (height * height) as f64 / node
+        });
+        // the levels of quad differ in their noise: where it is wide it is nearly continuous
+        let epsilon = 1e-3;
+        let quad = rows(bins, epsilon, 0.0, Workload::All, &["quad"], None)[0].spread.mean;
+        let found = found.chain([quad * epsilon * epsilon]);
+        let found: Vec<String> = found.map(|mean| format!("{mean:.2}")).collect();
+        assert_eq!(found, expected, "{bins}");
+    }
+}
+
+/// How far each is from the limit.
+#[test]
+fn ratios_to_the_singular_value_bound_are_known() {
+    let ratio = |bins, workload, method: &str, branching| {
+        let row = &rows(bins, 1.0, 1e-6, workload, &[method], branching)[0];
+        format!("{:.3}", row.svd_ratio.unwrap())
+    };
+    for (bins, cascade, optimal) in [(64, "1.609", "1.022"), (256, "1.665", "1.018")] {
+        assert_eq!(ratio(bins, Workload::All, "cascade", None), cascade);
+        assert_eq!(ratio(bins, Workload::All, "optimal", None), optimal);
+    }
+    for (bins, cascade, prefix, optimal) in
+        [(64, "1.447", "1.194", "1.062"), (1024, "1.536", "1.142", "1.035")]
+    {
+        assert_eq!(ratio(bins, Workload::Prefix, "cascade", None), cascade);
+        assert_eq!(ratio(bins, Workload::Prefix, "prefix", None), prefix);
+        assert_eq!(ratio(bins, Workload::Prefix, "optimal", None), optimal);
+    }
+}
+
+#[test]
+fn no_method_is_better_than_auto() {
+    for bins in [1, 2, 7, 64, 200] {
+        for (epsilon, delta) in [(1.0, 0.0), (0.1, 1e-6), (20.0, 1e-9), (1.0, 0.3)] {
+            for (_, workload) in Workload::WORDS {
+                let all = rows(bins, epsilon, delta, workload, &[], None);
+                let chosen = all.iter().find(|row| row.chosen);
+                let chosen = chosen.expect("what auto takes is among all methods");
+                for row in &all {
+                    let no_better = chosen.spread.mean <= row.spread.mean * (1.0 + 1e-12);
+                    assert!(no_better, "{bins} {epsilon} {delta} {workload:?}: {chosen:?} {row:?}");
+                }
+                assert!(all.iter().all(|row| row.spread.max >= row.spread.mean * (1.0 - 1e-12)));
+            }
+        }
+    }
+}
+
+/// The loss of the mechanism that is built, for a unit of privacy with some rows, is within the
+/// charge; and uses it up.
+#[test]
+fn no_plan_spends_more_than_it_charges() {
+    let words = ["flat", "tree:3", "tree_consistent", "quad", "wavelet", "gaussian", "binary_tree"];
+    let words = words.into_iter().chain(["cascade", "cascade:7", "prefix", "optimal", "auto"]);
+    for word in words.chain(["tree:optimised", "tree_consistent:4:geometric", "optimal:nodes"]) {
+        for (epsilon, delta) in [(1.0, 0.0), (0.3, 1e-7), (5.0, 1e-3)] {
+            for rows in [1u32, 3] {
+                let plan = match RangePlan::new(37, epsilon, delta, word, rows, &mut || {}) {
+                    Ok(plan) => plan,
+                    Err(RangePlanError::DeltaMissing { .. }) if delta == 0.0 => continue,
+                    Err(error) => panic!("{word}: {error}"),
+                };
+                let k = f64::from(rows);
+                match plan.mechanism().loss() {
+                    Loss::Epsilon(loss) => {
+                        let spent = loss * k / epsilon;
+                        assert!((1.0 - 1e-12..=1.0 + 1e-15).contains(&spent), "{word}: {spent}");
+                        assert_eq!(plan.delta(), 0.0);
+                        assert!(plan.rho() <= rho_of_pure(epsilon));
+                    }
+                    Loss::Rho(loss) => {
+                        assert!(loss * k * k <= plan.rho() * (1.0 + 1e-14), "{word}");
+                        let spent = zcdp_epsilon(plan.rho(), delta).unwrap();
+                        assert!(spent <= epsilon * (1.0 + 1e-14), "{word}: {spent}");
+                        assert!(spent >= epsilon * (1.0 - 1e-9), "{word}: {spent}");
+                        assert_eq!(plan.delta(), delta);
+                    }
+                }
+                assert_eq!(plan.epsilon().decimal(), Epsilon::new(epsilon).unwrap().decimal());
+            }
+        }
+    }
+}
+
+/// "auto" and "optimal" for ranges that are asked for are better for them than what is made for all.
+#[test]
+fn what_is_made_for_some_ranges_is_better_for_them() {
+    let ranges: Vec<_> = (0..100).map(|bin| bin..bin + 1).chain(std::iter::once(0..50)).collect();
+    let mean = |method, target| {
+        let choice = MethodChoice { method, ..MethodChoice::auto(target) };
+        let plan = RangePlan::of_choice(100, 1.0, 1e-6, choice, 1, &mut || {}).unwrap();
+        plan.mechanism().spread_over(&mut ranges.iter().cloned(), &mut || {}).mean
+    };
+    for method in [None, Some(RangeMethod::Optimal)] {
+        let general = mean(method, Target::Workload(Workload::All));
+        let made_for_them = mean(method, Target::Ranges(ranges.clone()));
+        assert!(made_for_them < 0.5 * general, "{method:?}: {made_for_them} {general}");
+    }
+    // nothing is asked for
+    for empty in [vec![], std::iter::once(3..3).collect()] {
+        let choice = MethodChoice::auto(Target::Ranges(empty));
+        assert!(RangePlan::of_choice(100, 1.0, 1e-6, choice, 1, &mut || {}).is_ok());
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused_by_the_name_of_its_argument() {
+    let refused = |bins, epsilon, delta, method| {
+        RangePlan::new(bins, epsilon, delta, method, 1, &mut || {}).err().unwrap().to_string()
+    };
+    for (bins, epsilon, delta, method, message) in [
+        (0, 1.0, 0.0, "auto", "the number of bins must be from 1 to 16777216, got 0"),
+        (1 << 25, 1.0, 0.0, "auto", "the number of bins must be from 1 to 16777216, got 33554432"),
+        (
+            (1 << 22) + 1,
+            1.0,
+            1e-6,
+            "optimal",
+            "the number of bins for method \"optimal\" must be at most 4194304, got 4194305",
+        ),
+        (8, -1.0, 0.0, "auto", "epsilon must be a positive, finite number, got -1"),
+        (8, f64::NAN, 0.0, "auto", "epsilon must be a positive, finite number, got NaN"),
+        (8, 1.0, 1.0, "auto", "delta must be at least 0 and less than 1, got 1"),
+        (8, 1.0, -1e-9, "auto", "delta must be at least 0 and less than 1, got -0.000000001"),
+        (8, 1.0, f64::NAN, "auto", "delta must be at least 0 and less than 1, got NaN"),
+        (8, 1.0, 0.0, "cascade", "delta must be positive for method \"cascade\", got 0"),
+        (8, 1.0, 1e-6, "wave", "method: unknown word \"wave\""),
+        (8, 1.0, 0.0, "tree:1", "branching must be from 2 to 16777216, got 1"),
+        (8, 1.0, 1e-6, "cascade:1025", "branching must be from 2 to 1024, got 1025"),
+    ] {
+        assert_eq!(refused(bins, epsilon, delta, method), message);
+    }
+    assert!(refused(8, 1e-12, 0.0, "flat").starts_with("epsilon 0.000000000001 "));
+}
+
+/// Noise of so small a scale that its variance underflows.
+#[test]
+fn with_an_endless_budget_every_method_gives_the_truth() {
+    let mut words = words_from_system().unwrap();
+    let mut methods = 0;
+    for bins in [1, 2, 10, 37] {
+        let counts: Vec<u64> = (0..bins).map(|bin| bin * bin % 11).collect();
+        for (delta, epsilon) in [(0.0, 1e6), (1e-6, 1e9)] {
+            for (_, workload) in Workload::WORDS {
+                for choice in
+                    MethodChoice::suitable(bins as i64, delta, &Target::Workload(workload))
+                {
+                    let word = choice.to_string();
+                    let plan =
+                        RangePlan::of_choice(bins as i64, epsilon, delta, choice, 1, &mut || {});
+                    // a method with Laplace noise alone has no scale for 1e9
+                    let Ok(plan) = plan else {
+                        assert!(delta > 0.0, "{word}");
+                        continue;
+                    };
+                    methods += 1;
+                    let release = plan.release(&counts, &mut words, &mut || {});
+                    for range in Workload::All.ranges(bins as usize) {
+                        let truth: u64 = counts[range.clone()].iter().sum();
+                        let off = (release.sum(range.clone()) - truth as f64).abs();
+                        assert!(off < 1e-2, "{word}, {bins} bins, {range:?}: off by {off}");
+                        assert!(release.variance(range) < 1e-6, "{word}");
+                    }
+                }
+            }
+        }
+    }
+    // 7 pure ones, and 7 with Gaussian noise or more
+    assert!(methods >= 4 * 3 * 14, "{methods}");
+}

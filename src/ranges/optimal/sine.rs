@@ -1,0 +1,354 @@
+//! The closed form for all ranges and for all prefixes, at any number of bins, by convolutions.
+//!
+//! # The matrices
+//!
+//! G is (up to a factor) the inverse of the second-difference matrix (-1, 2, -1), with 0 beyond
+//! either end for all ranges; for prefixes with 0 beyond the last bin, and with the first bin
+//! repeated before the first. Its eigenvectors are sines, or cosines at half-integers, of the
+//! frequencies theta_k, its eigenvalues proportional to 1 / (2 sin(theta_k / 2))^2. All matrices
+//! with these eigenvectors are Toeplitz plus Hankel matrices
+//!   M_ij = a(i - j) + s a(i + j + c), i, j = 0 .. n - 1,
+//! with an even sequence a and s = -1, c = 2, a(m + P) = a(m), P = 2 (n + 1) for all ranges, and
+//! s = 1, c = 1, a(m + P) = -a(m), P = 2 n + 1 for prefixes: M is the cyclic convolution with a of
+//! the vector's extension, the one that the boundaries describe. So they multiply as their
+//! sequences are convolved, and a is the Fourier transform of M's eigenvalues.
+//!
+//! # What is measured
+//!
+//! The sequence of G^(1/4) is scaled and rounded to integers, D too: B = M D is an integer matrix,
+//! M still has those eigenvectors, and B x is an exact convolution of D x. The squares of M's
+//! column lengths are the diagonal of M^2, integers from the exact convolution of a with itself.
+
+use crate::noise::ScaleError;
+use crate::privacy::gaussian_sigma;
+use crate::ranges::convolution::{cyclic, cyclic_exact, from_spectrum, resolution, spectrum};
+use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload};
+use crate::ranges::noise::Noise;
+use crate::ranges::tree::running_sums;
+use num_rational::Ratio;
+use std::f64::consts::PI;
+use std::iter::repeat_n;
+use std::ops::{Neg, Range};
+
+/// The boundaries of the second-difference matrix: whose workload the strategy is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Boundary {
+    AllRanges,
+    Prefixes,
+}
+
+impl Boundary {
+    /// P.
+    fn period(self, bins: usize) -> usize {
+        match self {
+            Boundary::AllRanges => 2 * (bins + 1),
+            Boundary::Prefixes => 2 * bins + 1,
+        }
+    }
+
+    /// s.
+    fn sign(self) -> i64 {
+        match self {
+            Boundary::AllRanges => -1,
+            Boundary::Prefixes => 1,
+        }
+    }
+
+    /// c.
+    fn offset(self) -> usize {
+        match self {
+            Boundary::AllRanges => 2,
+            Boundary::Prefixes => 1,
+        }
+    }
+
+    /// (-1)^m for prefixes: times it, a sequence that changes its sign after the odd P has period
+    /// P. It takes the frequency theta to pi - theta.
+    fn modulation(self, m: usize) -> f64 {
+        if self == Boundary::Prefixes && m % 2 == 1 { -1.0 } else { 1.0 }
+    }
+
+    /// 2 sin(theta / 2) for the frequencies 2 pi q / P of the modulated sequence, q = 0 ..= P / 2.
+    ///
+    /// None for those that extended vectors do not have: 0, and pi for all ranges.
+    fn sines(self, bins: usize) -> impl Iterator<Item = Option<f64>> {
+        let period = self.period(bins);
+        (0..=period / 2).map(move |q| {
+            let half = PI * q as f64 / period as f64;
+            match self {
+                _ if q == 0 => None,
+                Boundary::AllRanges if 2 * q == period => None,
+                Boundary::AllRanges => Some(2.0 * half.sin()),
+                Boundary::Prefixes => Some(2.0 * half.cos()),
+            }
+        })
+    }
+}
+
+/// A matrix M with these eigenvectors: the entries 0 .. P of its even sequence a.
+#[derive(Debug, Clone)]
+struct Kernel<T> {
+    boundary: Boundary,
+    bins: usize,
+    values: Vec<T>,
+}
+
+impl<T: Copy + Default + Neg<Output = T>> Kernel<T> {
+    /// What M takes from the sequence: a(-(n - 1)) .. a(2 (n - 1) + c), the last one included.
+    fn band(&self) -> Vec<T> {
+        let after = 2 * self.bins - 1 + self.boundary.offset();
+        let before = self.values[1..self.bins].iter().rev();
+        before.chain(&self.values[..after]).copied().collect()
+    }
+
+    /// The vector's extension as far as M takes it, from -(n - 1) - c to n - 1: s vector_j is at
+    /// -j - c.
+    fn extended(&self, vector: &[T]) -> Vec<T> {
+        let mirrored = vector.iter().rev().map(|&value| match self.boundary {
+            Boundary::AllRanges => -value,
+            Boundary::Prefixes => value,
+        });
+        let gap = repeat_n(T::default(), self.boundary.offset() - 1);
+        mirrored.chain(gap).chain(vector.iter().copied()).collect()
+    }
+
+    /// Where entry 0 of the result is in the convolution of the two. With the band's length as the
+    /// period, what comes around falls before it.
+    fn origin(&self) -> usize {
+        2 * (self.bins - 1) + self.boundary.offset()
+    }
+
+    /// a(m) for 0 <= m < P, given the entries up to P / 2.
+    fn reflected(&self, half: &[T], m: usize) -> T {
+        let period = self.boundary.period(self.bins);
+        match self.boundary {
+            _ if m <= period / 2 => half[m],
+            Boundary::AllRanges => half[period - m],
+            Boundary::Prefixes => -half[period - m],
+        }
+    }
+}
+
+impl Kernel<i64> {
+    /// M z, exactly.
+    fn apply(&self, vector: &[i64]) -> Vec<i64> {
+        let band = self.band();
+        cyclic_exact(&band, &self.extended(vector), band.len(), self.origin(), self.bins)
+    }
+
+    /// The squares of the lengths of M's columns: the diagonal b(0) + s b(2 j + c) of M^2, whose
+    /// sequence b is the cyclic convolution of a with itself.
+    fn column_squares(&self) -> Vec<u64> {
+        let half = self.values.len() / 2;
+        // b(m) = sum of a(m - p) a(p) over the period 0 <= p < P
+        let band: Vec<i64> =
+            self.values[1..].iter().rev().chain(&self.values[..=half]).copied().collect();
+        let square = cyclic_exact(&band, &self.values, band.len(), self.values.len() - 1, half + 1);
+        let entry = |j: usize| {
+            let other = self.reflected(&square, 2 * j + self.boundary.offset());
+            square[0] + self.boundary.sign() * other
+        };
+        (0..self.bins).map(|j| entry(j) as u64).collect()
+    }
+
+    /// The eigenvalues, at the frequencies of [`Boundary::sines`].
+    fn eigenvalues(&self) -> Vec<f64> {
+        let modulated = self.values.iter().enumerate();
+        let modulated: Vec<f64> =
+            modulated.map(|(m, &a)| self.boundary.modulation(m) * a as f64).collect();
+        spectrum(&modulated, modulated.len()).into_iter().map(|value| value.re).collect()
+    }
+}
+
+impl Kernel<f64> {
+    /// The matrix with these eigenvalues, at the frequencies of [`Boundary::sines`].
+    fn of_eigenvalues(
+        boundary: Boundary,
+        bins: usize,
+        eigenvalues: impl Iterator<Item = f64>,
+    ) -> Kernel<f64> {
+        let mut values =
+            from_spectrum(eigenvalues.map(Into::into).collect(), boundary.period(bins));
+        for (m, value) in values.iter_mut().enumerate() {
+            *value *= boundary.modulation(m);
+        }
+        Kernel { boundary, bins, values }
+    }
+
+    fn apply(&self, vector: &[f64]) -> Vec<f64> {
+        let band = self.band();
+        cyclic(&band, &self.extended(vector), band.len(), self.origin(), self.bins)
+    }
+}
+
+/// The strategy for one workload over some bins, with its noise.
+#[derive(Debug, Clone)]
+pub struct SineStrategy {
+    /// M.
+    matrix: Kernel<i64>,
+    /// The diagonal of D.
+    factors: Vec<i64>,
+    pub(super) sensitivity_squared: u64,
+    noise: Noise,
+    /// M^-1.
+    inverse: Kernel<f64>,
+    /// M^-2: D^-1 M^-2 D^-1 is the estimates' covariance, in units of an integer's variance.
+    inverse_square: Kernel<f64>,
+}
+
+/// The covariance of the estimates of bins i and j: `unit` times k(|i - j|) + s k(i + j + c), over
+/// the `factors` of both.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Covariance<'a> {
+    pub unit: f64,
+    pub factors: &'a [i64],
+    /// k.
+    pub sequence: &'a [f64],
+    /// s.
+    pub sign: f64,
+    /// c.
+    pub offset: usize,
+}
+
+impl SineStrategy {
+    /// For all ranges or for prefixes: a release is `rho`-zCDP. For [`Workload::Nodes`], which has
+    /// other eigenvectors, the one for all ranges.
+    ///
+    /// Errors: a noise that cannot be sampled.
+    ///
+    /// # Panics
+    /// If there are no bins.
+    pub fn new(workload: Workload, bins: usize, rho: f64) -> Result<SineStrategy, ScaleError> {
+        assert!(bins > 0);
+        let boundary = match workload {
+            Workload::All | Workload::Nodes => Boundary::AllRanges,
+            Workload::Prefix => Boundary::Prefixes,
+        };
+        let digits = f64::from(resolution(rho));
+        // Rounding D to r digits costs about 2^-r of the accuracy, as columns get shorter than the
+        // longest; rounding the sequence to the other q - r costs about 3 n 4^-(q - r), as its
+        // errors disturb all eigenvalues alike. The sum is the least where:
+        let factor_digits = (2.0 * digits - (5.0 * bins as f64).log2()) / 3.0;
+        let root = |exponent: f64| {
+            let sines = boundary.sines(bins);
+            let eigenvalues = sines.map(move |sine| sine.map_or(0.0, |sine| sine.powf(exponent)));
+            Kernel::of_eigenvalues(boundary, bins, eigenvalues)
+        };
+        // G^(1/4), and the lengths of its columns from G^(1/2)
+        let (real, square) = (root(-0.5), root(-1.0));
+        let diagonal = (0..bins).map(|j| square.values[2 * j + boundary.offset()]);
+        let longest = diagonal
+            .map(|other| square.values[0] + boundary.sign() as f64 * other)
+            .fold(0.0, f64::max);
+        let scale = (digits - factor_digits).exp2() / longest.sqrt();
+        let values = real.values.iter().map(|a| (a * scale).round() as i64).collect();
+        let matrix = Kernel { boundary, bins, values };
+
+        let squares = matrix.column_squares();
+        let target = digits.exp2();
+        let factor = |&square: &u64| (target / (square as f64).sqrt()) as i64;
+        let factors: Vec<i64> = squares.iter().map(factor).collect();
+        let columns = factors.iter().zip(&squares);
+        let sensitivity_squared =
+            columns.map(|(&factor, square)| factor as u64 * factor as u64 * square).max();
+        let sensitivity_squared = sensitivity_squared.expect("at least one bin");
+        let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
+
+        let eigenvalues = matrix.eigenvalues();
+        let inverse = |power: i32| {
+            let present = eigenvalues.iter().zip(boundary.sines(bins));
+            let inverses = present.map(|(value, sine)| sine.map_or(0.0, |_| value.powi(-power)));
+            Kernel::of_eigenvalues(boundary, bins, inverses)
+        };
+        let (inverse, inverse_square) = (inverse(1), inverse(2));
+        Ok(SineStrategy { matrix, factors, sensitivity_squared, noise, inverse, inverse_square })
+    }
+
+    /// D^-1 times a vector.
+    fn scaled_down(&self, mut vector: Vec<f64>) -> Vec<f64> {
+        for (value, &factor) in vector.iter_mut().zip(&self.factors) {
+            *value /= factor as f64;
+        }
+        vector
+    }
+
+    /// The covariances of the estimates with the sum of the bins times `weights`.
+    pub(super) fn covariances(&self, weights: Vec<f64>) -> Vec<f64> {
+        let scaled = self.inverse_square.apply(&self.scaled_down(weights));
+        let mut covariances = self.scaled_down(scaled);
+        covariances.iter_mut().for_each(|value| *value *= self.noise.variance());
+        covariances
+    }
+
+    /// What the covariance of two bins is made of.
+    pub(super) fn covariance(&self) -> Covariance<'_> {
+        let boundary = self.matrix.boundary;
+        Covariance {
+            unit: self.noise.variance(),
+            factors: &self.factors,
+            sequence: &self.inverse_square.values,
+            sign: boundary.sign() as f64,
+            offset: boundary.offset(),
+        }
+    }
+}
+
+impl RangeMechanism for SineStrategy {
+    fn bins(&self) -> usize {
+        self.factors.len()
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        vec![Group { measurements: self.bins(), noise: self.noise.clone() }]
+    }
+
+    fn loss(&self) -> Loss {
+        Loss::Rho(self.sensitivity_squared as f64 * self.noise.rho())
+    }
+
+    fn largest_count(&self) -> u64 {
+        // no row of M holds more of the sequence than the band
+        let band: u64 = self.matrix.band().iter().map(|a| a.unsigned_abs()).sum();
+        let factor = self.factors.iter().max().map_or(1, |factor| factor.unsigned_abs());
+        MEASURED_LIMIT / (band * factor)
+    }
+
+    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+        checkpoint();
+        let scaled = counts.iter().zip(&self.factors).map(|(&count, factor)| count as i64 * factor);
+        self.matrix.apply(&scaled.collect::<Vec<_>>())
+    }
+
+    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+        checkpoint();
+        let noisy: Vec<f64> = noisy.iter().map(|&value| value as f64).collect();
+        let bins = self.scaled_down(self.inverse.apply(&noisy));
+        running_sums(bins.into_iter(), checkpoint)
+    }
+
+    /// Time: n log n in the range's length n.
+    fn variance(&self, range: Range<usize>) -> f64 {
+        self.variance_of(range)
+    }
+
+    fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
+        match workload {
+            Workload::All => self.all_ranges(checkpoint),
+            Workload::Prefix => Spread::of(self.prefix_variances(checkpoint).into_iter().skip(1)),
+            Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins()), checkpoint),
+        }
+    }
+
+    /// Time: n log^2 n.
+    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
+        let prefixes = self.prefix_variances(checkpoint);
+        self.mean_of_differences(&prefixes)
+    }
+
+    /// Beyond 1024 bins that of a search: no range with either end in common with the one that was
+    /// found has a larger variance. Time: n log^2 n; up to 1024 bins n^2 log n.
+    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
+        let prefixes = self.prefix_variances(checkpoint);
+        self.worst_range(&prefixes, checkpoint)
+    }
+}
