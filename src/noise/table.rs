@@ -126,6 +126,7 @@ mod tests {
     use super::*;
     use crate::noise::law::Law;
     use crate::noise::rational::Scale;
+    use proptest::prelude::*;
 
     /// Laws of all forms: next to nothing but 0, single magnitudes, blocks, the widest blocks, and
     /// both sides of where one form goes over into the next.
@@ -149,6 +150,18 @@ mod tests {
             }
             assert!(thresholds.len() <= exact.len() && thresholds.is_sorted());
             assert_eq!(thresholds.last(), Some(&((1 << WORD_BITS) - 1)));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        /// The errors stay within the bound that making a table asserts, whatever the parameter.
+        #[test]
+        fn every_supported_law_has_a_table(ln_scale in -13.8f64..20.7) {
+            let scale = ln_scale.exp();
+            for law in [Law::laplace(Scale::new(1, 1.0 / scale).unwrap()), Law::gaussian(scale)] {
+                prop_assert!(Table::new(&law.blocks()).thresholds.len() < 1 << 11);
+            }
         }
     }
 
