@@ -186,6 +186,17 @@ pub trait RangeMechanism {
     /// The variance of that answer; 0 for an empty range.
     fn variance(&self, range: Range<usize>) -> f64;
 
+    /// The variances of the sums over each single bin.
+    fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+        let variance = |bin: usize| {
+            if bin.is_multiple_of(CHECKPOINT_VARIANCES) {
+                checkpoint();
+            }
+            self.variance(bin..bin + 1)
+        };
+        (0..self.bins()).map(variance).collect()
+    }
+
     /// The mean and maximum of the variances over a workload.
     fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
         match workload {

@@ -66,7 +66,8 @@ impl RangeParameters {
     pub(super) fn fit_together(&self) -> bool {
         let groups = match &self.calibration {
             Calibration::PerGroup(noise) => Some(noise.len()),
-            Calibration::Together { .. } => None,
+            Calibration::Together { rho } if rho.is_finite() && *rho > 0.0 => None,
+            Calibration::Together { .. } => return false,
         };
         if !(1..=self.method.most_bins()).contains(&self.bins()) || self.branching < 2 {
             return false;
@@ -86,6 +87,11 @@ impl RangeParameters {
             }
             _ => groups == Some(self.shape().height()),
         }
+    }
+
+    /// Whether the mechanism takes long to set up; such a one answers by differences of prefix sums.
+    pub(super) fn takes_work(&self) -> bool {
+        matches!(self.calibration, Calibration::Together { .. })
     }
 
     /// The length of what the mechanism's [`RangeMechanism::reconstruct`] gives.
@@ -185,6 +191,7 @@ impl RangeParameters {
             "bins": self.bins,
             "branching": self.branching(),
             "measurements": noise,
+            "made_for": self.target.as_ref().map(Target::to_string),
         })
     }
 }

@@ -121,6 +121,18 @@ impl RangeMechanism for PrefixFactorisation {
         self.noise.variance() * (first + self.steps(length).take(range.start).sum::<f64>())
     }
 
+    /// Each later bin has one step more.
+    fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+        checkpoint();
+        let first = self.inverse[0] * self.inverse[0];
+        let steps = once(first).chain(self.steps(1));
+        let squares = steps.scan(0.0, |sum, step| {
+            *sum += step;
+            Some(self.noise.variance() * *sum)
+        });
+        squares.collect()
+    }
+
     fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
         match workload {
             Workload::All => {

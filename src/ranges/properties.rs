@@ -190,6 +190,9 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
             }
         }
         assert_eq!(mechanism.variance(0..0), 0.0);
+        for (bin, variance) in mechanism.variances_of_bins(&mut || {}).into_iter().enumerate() {
+            assert!(close(variance, mechanism.variance(bin..bin + 1)), "{}, {bin}", case.name);
+        }
     }
 }
 

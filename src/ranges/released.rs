@@ -145,7 +145,11 @@ mod tests {
         let bins = value.bounds().bins();
         let estimate = &value.release;
         let ranges = (0..bins).map(|lo| lo..bins);
-        ranges.map(|range| (estimate.sum(range.clone()), estimate.variance(range))).collect()
+        ranges
+            .map(|range| {
+                (estimate.sum(range.clone()), estimate.variance(range, &mut || {}).unwrap_or(0.0))
+            })
+            .collect()
     }
 
     #[test]
