@@ -410,7 +410,7 @@ CREATE FUNCTION dp_budget(dataset text)
     AS 'MODULE_PATHNAME', 'dp_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_budget(text) IS
-    'what is spent and left of a dataset''s budget. epsilon_spent is the smaller of two valid bounds: the plain sum, and with a delta budget the conversion of the summed zCDP loss rho';
+    'what is spent and left of a dataset''s budget. epsilon_spent and delta_spent are of the smaller of two valid bounds: the plain sums while the deltas add up to at most half of the delta budget, and the conversion of the summed zCDP loss rho at the other half';
 
 CREATE FUNCTION dp_verify_ledger()
     RETURNS TABLE (entries bigint, epochs bigint, whole boolean, problem text)

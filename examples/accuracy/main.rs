@@ -6,6 +6,7 @@ mod errors;
 mod methods;
 #[path = "../census/noise.rs"]
 mod noise;
+mod numbers;
 #[path = "../census/population.rs"]
 mod population;
 mod report;

@@ -3,6 +3,7 @@
 use crate::data::Data;
 use crate::errors::Errors;
 use crate::methods::{CHAIN, LOCAL, METHODS, PUBLISHED_CHAIN, loss_of_published_chain};
+use crate::numbers::thousands;
 use std::fmt::Write;
 
 /// The errors of all runs with one data set, epsilon and method.
@@ -171,20 +172,4 @@ fn chain_with_an_honest_sensitivity(data: &Data, samples: &[&Sample]) -> String 
         range(&of_published),
         range(&of_local),
     )
-}
-
-/// With one decimal below 100.
-fn thousands(number: f64) -> String {
-    if number < 99.95 && number.fract() != 0.0 {
-        return format!("{number:.1}");
-    }
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

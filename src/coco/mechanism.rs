@@ -70,7 +70,7 @@ impl Method {
 }
 
 /// One estimator, set up for a node with a public number of groups.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CocoMechanism {
     method: Method,
     groups: u64,

@@ -45,7 +45,7 @@ use std::ops::AddAssign;
 const CHECKPOINT_EVERY: usize = 1 << 14;
 
 /// The noisy running totals of one level.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ChainMechanism {
     max_size: u64,
     noise: DiscreteLaplace,

@@ -60,11 +60,6 @@ impl Scale {
         Ok(Scale { rate_num: num, rate_den: den * u128::from(sensitivity) })
     }
 
-    /// t = a positive integer.
-    pub(super) fn whole(scale: u32) -> Scale {
-        Scale { rate_num: 1, rate_den: u128::from(scale) }
-    }
-
     /// 1/t as (numerator, denominator).
     pub(super) fn rate(&self) -> (u128, u128) {
         (self.rate_num, self.rate_den)

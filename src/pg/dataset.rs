@@ -234,15 +234,21 @@ fn dp_budget(
         },
     )?;
     let [rho, epsilon_sum, delta_sum, delta_budget] = loss.unwrap_or([f64::INFINITY; 4]);
-    let zcdp = Totals { epsilon_sum, rho, delta_sum }.zcdp(delta_budget);
-    let bound = zcdp.map_or("NULL".to_string(), |epsilon| epsilon.to_string());
+    let views = Totals { epsilon_sum, rho, delta_sum }.views(delta_budget);
+    let or_null = |epsilon: Option<f64>, column: &str| {
+        epsilon.map_or("NULL".to_string(), |epsilon| column.replace("{}", &epsilon.to_string()))
+    };
+    // the basic view's own epsilon is the exact sum
+    let (basic, zcdp) = (or_null(views.basic, "epsilon_sum"), or_null(views.zcdp, "{}::numeric"));
+    let zcdp_delta = Totals::zcdp_delta(delta_budget);
     let mut rows = Vec::new();
     read_catalog(
         &format!(
             "SELECT trim_scale(epsilon_budget), trim_scale(spent), \
                     trim_scale(epsilon_budget - spent), trim_scale(delta_budget), \
-                    trim_scale(delta_sum), releases, trim_scale(epsilon_sum) \
-               FROM dp.dataset, LATERAL (SELECT least(epsilon_sum, {bound}::numeric) AS spent) AS s \
+                    trim_scale(CASE WHEN spent = {basic} THEN delta_sum ELSE {zcdp_delta} END), \
+                    releases, trim_scale(epsilon_sum) \
+               FROM dp.dataset, LATERAL (SELECT least({basic}, {zcdp}) AS spent) AS s \
               WHERE id = {}",
             dataset.id
         ),
@@ -258,7 +264,7 @@ fn dp_budget(
                 delta_sum,
                 releases,
                 sum,
-                zcdp,
+                views.zcdp,
                 Some(rho),
             ));
             Ok(())

@@ -183,7 +183,12 @@ impl Totals {
     /// The epsilon of the sum of the rhos, at the other half of `delta_budget`. The charges' own
     /// deltas play no part in it.
     pub fn zcdp(&self, delta_budget: f64) -> Option<f64> {
-        zcdp_epsilon(self.rho, delta_budget * (1.0 - BASIC_SHARE))
+        zcdp_epsilon(self.rho, Totals::zcdp_delta(delta_budget))
+    }
+
+    /// What the zCDP view has of a delta budget.
+    pub fn zcdp_delta(delta_budget: f64) -> f64 {
+        delta_budget * (1.0 - BASIC_SHARE)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::method::Target;
 use super::noise::Noise;
+use crate::noise::RandomWords;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -13,7 +14,10 @@ pub(super) const MEASURED_LIMIT: u64 = 1 << 62;
 pub(super) const CHECKPOINT_PASS: usize = 1 << 16;
 
 /// Ranges whose variance is computed between two calls of the caller's checkpoint.
-const CHECKPOINT_VARIANCES: usize = 1 << 10;
+pub(super) const CHECKPOINT_VARIANCES: usize = 1 << 10;
+
+/// Draws of noise between two calls of the caller's checkpoint.
+const CHECKPOINT_DRAWS: usize = 1 << 12;
 
 /// Consecutive measurements with one kind of noise, such as the nodes of a level.
 #[derive(Debug, Clone)]
@@ -30,6 +34,43 @@ pub enum Loss {
     Epsilon(f64),
     /// Of discrete Gaussian noise: the sum of distance^2 / (2 sigma^2).
     Rho(f64),
+}
+
+impl Loss {
+    /// Where one row moves one measurement of every group, by 1.
+    pub(super) fn of_groups(groups: &[Group]) -> Loss {
+        let epsilon = |group: &Group| group.noise.epsilon();
+        match groups.iter().map(epsilon).sum::<Option<f64>>() {
+            Some(epsilon) => Loss::Epsilon(epsilon),
+            None => Loss::Rho(groups.iter().map(|group| group.noise.rho()).sum()),
+        }
+    }
+}
+
+/// Adds exact noise to every measurement: the only place where counts and noise meet.
+///
+/// # Panics
+/// If the groups are those of another number of measurements.
+pub(super) fn add_noise<R: RandomWords + ?Sized>(
+    groups: &[Group],
+    measured: &mut [i64],
+    words: &mut R,
+    checkpoint: &mut dyn FnMut(),
+) {
+    let mut rest = measured;
+    for group in groups {
+        let (own, others) = rest.split_at_mut(group.measurements);
+        for chunk in own.chunks_mut(CHECKPOINT_DRAWS) {
+            checkpoint();
+            for value in chunk {
+                // a sum beyond i64 stays at its end, which is post-processing
+                *value = value.saturating_add(group.noise.sample(words));
+            }
+        }
+        rest = others;
+    }
+    // a measurement without noise would be published as it is
+    assert!(rest.is_empty(), "{} measurements belong to no group", rest.len());
 }
 
 /// Counts as signed integers.
@@ -120,12 +161,7 @@ pub trait RangeMechanism {
     ///
     /// Here: one row moves one measurement of every group, by 1.
     fn loss(&self) -> Loss {
-        let groups = self.groups();
-        let epsilon = |group: &Group| group.noise.epsilon();
-        match groups.iter().map(epsilon).sum::<Option<f64>>() {
-            Some(epsilon) => Loss::Epsilon(epsilon),
-            None => Loss::Rho(groups.iter().map(|group| group.noise.rho()).sum()),
-        }
+        Loss::of_groups(&self.groups())
     }
 
     /// What a bin counts at most, lest an integer overflow: [`MEASURED_LIMIT`] over the most that

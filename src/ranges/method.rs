@@ -218,6 +218,7 @@ impl fmt::Display for MethodChoice {
         }
         match &self.target {
             Target::Workload(Workload::All) => Ok(()),
+            _ if !self.has_target() => Ok(()),
             Target::Workload(workload) => write!(f, ":{}", workload.word()),
             Target::Ranges(_) => write!(f, " for the ranges that are asked for"),
         }

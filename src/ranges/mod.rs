@@ -24,10 +24,12 @@ mod noise;
 mod optimal;
 mod parameters;
 mod plan;
+mod plane;
 mod prefix;
 mod release;
 mod released;
 mod shape;
+mod spending;
 mod tree;
 mod wavelet;
 
@@ -45,6 +47,10 @@ pub use noise::{Noise, NoiseParameter};
 pub use optimal::{DenseStrategy, GramError, MAX_DENSE_BINS, SineStrategy, gram_of_ranges};
 pub use parameters::RangeParameters;
 pub use plan::{RangePlan, RangePlanError};
+pub use plane::{
+    Grid, MAX_GRID_FAN_OUT, MAX_SEARCHED, PlaneCascade, PlaneMechanism, PlanePlan, PlanePlanError,
+    PlaneRelease, PlaneTree, Rectangle,
+};
 pub use prefix::PrefixFactorisation;
 pub use release::{RangeFormatError, RangeRelease};
 pub use released::{DpRanges, DpRangesFormatError};

@@ -60,11 +60,13 @@ impl Noise {
         }
     }
 
-    /// That of the discrete distribution, not of its continuous namesake.
+    /// That of the discrete distribution, not of its continuous namesake; at least 1e-100, so that
+    /// quotients of variances that underflow are numbers.
     pub fn variance(&self) -> f64 {
-        match self {
+        let variance = match self {
             Noise::Laplace(law) => law.variance(),
             Noise::Gaussian(law) => law.variance(),
-        }
+        };
+        variance.max(1e-100)
     }
 }

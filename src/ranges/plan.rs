@@ -5,23 +5,18 @@ use super::budget::{Decay, LevelBudgets};
 use super::consistent::least_squares_covariance;
 use super::mechanism::{RangeMechanism, Workload};
 use super::method::{MethodChoice, RangeMethod, Target};
-use super::noise::NoiseParameter;
 use super::parameters::{Calibration, RangeParameters};
 use super::release::RangeRelease;
 use super::shape::TreeShape;
+use super::spending::{Spending, Zcdp};
 use super::tree;
 use super::wavelet::Wavelet;
 use crate::noise::{RandomWords, ScaleError};
-use crate::privacy::{Epsilon, gaussian_sigma, rho_of_gaussian, rho_of_pure, zcdp_rho};
-use num_rational::Ratio;
+use crate::privacy::{Epsilon, zcdp_rho};
 use std::fmt;
 
 /// The largest branching factor that is tried, besides a single level, where none is given.
-const MAX_TRIED_BRANCHING: u32 = 1024;
-
-/// The sum of the parts of a rho exceeds its rounded sum by less than this share, 2^-48, for up to
-/// 25 levels.
-const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
+pub(super) const MAX_TRIED_BRANCHING: u32 = 1024;
 
 /// A release of range sums: the method with all its parameters, and what it spends.
 ///
@@ -246,13 +241,6 @@ impl RangePlan {
     }
 }
 
-/// What Gaussian noise is calibrated to.
-#[derive(Debug, Clone, Copy)]
-struct Zcdp {
-    delta: f64,
-    rho: f64,
-}
-
 /// Everything about a plan but the method.
 #[derive(Debug, Clone, Copy)]
 struct Planner {
@@ -266,7 +254,7 @@ struct Planner {
 ///
 /// # Panics
 /// If there are none at all.
-fn least<T, E>(
+pub(super) fn least<T, E>(
     candidates: impl IntoIterator<Item = Result<T, E>>,
     key: impl Fn(&T) -> f64,
 ) -> Result<T, E> {
@@ -339,25 +327,23 @@ impl Planner {
             RangeMethod::Optimal => Ok(self.together(method, 2, Some(choice.target.clone()))),
         }
         .map_err(|error| self.scale_error(error))?;
-        let rows = f64::from(self.rows_per_unit);
         let rho = match &parameters.calibration {
-            Calibration::PerGroup(noise) => {
-                let of = |noise: &NoiseParameter| match *noise {
-                    NoiseParameter::Laplace { epsilon, .. } => rho_of_pure(epsilon),
-                    NoiseParameter::Gaussian { sigma } => rho_of_gaussian(rows, sigma),
-                };
-                noise.iter().map(of).sum::<f64>().next_up()
-            }
-            Calibration::Together { rho } => (rho * rows * rows).next_up().next_up(),
+            Calibration::PerGroup(noise) => self.spending().rho_of_noise(noise),
+            Calibration::Together { rho } => self.spending().rho_of_rows(*rho),
         };
         // what the planner sets up is a mechanism's parameters if its noise can be sampled
         let mechanism = parameters.mechanism().map_err(|error| self.scale_error(error))?;
-        let delta = self.gaussian.map_or(0.0, |zcdp| zcdp.delta);
+        let delta = self.spending().delta();
         Ok(RangePlan { epsilon: self.epsilon, delta, rho, parameters, mechanism })
     }
 
+    fn spending(self) -> Spending {
+        let Planner { rows_per_unit, epsilon, gaussian, .. } = self;
+        Spending { rows_per_unit, epsilon, gaussian }
+    }
+
     fn scale_error(self, error: ScaleError) -> RangePlanError {
-        let delta = self.gaussian.map_or(0.0, |zcdp| zcdp.delta);
+        let delta = self.spending().delta();
         RangePlanError::Scale { epsilon: self.epsilon.value(), delta, error }
     }
 
@@ -400,40 +386,19 @@ impl Planner {
         branching: u32,
         shares: &[f64],
     ) -> Result<RangeParameters, ScaleError> {
-        let rows = u64::from(self.rows_per_unit);
-        let noise: Vec<NoiseParameter> = match self.gaussian {
-            None => {
-                let parts =
-                    self.epsilon.split(shares).map_err(|_| ScaleError::NotPositiveFinite)?;
-                let part = |epsilon| NoiseParameter::Laplace { sensitivity: rows, epsilon };
-                parts.into_iter().map(part).collect()
-            }
-            Some(Zcdp { rho, .. }) => {
-                let sum: f64 = shares.iter().sum();
-                let part = |share: &f64| {
-                    let rho = rho * (1.0 - MARGIN) * (share / sum);
-                    NoiseParameter::Gaussian {
-                        sigma: gaussian_sigma(Ratio::from(rows * rows), rho),
-                    }
-                };
-                shares.iter().map(part).collect()
-            }
-        };
+        let noise = self.spending().noise(shares)?;
         let calibration = Calibration::PerGroup(noise);
         Ok(RangeParameters { method, bins: self.bins, branching, calibration, target: None })
     }
 
-    /// Measurements that share one sensitivity: k rows move them up to k times as far as one row,
-    /// which costs k^2 times as much.
+    /// Measurements that share one sensitivity.
     fn together(
         self,
         method: RangeMethod,
         branching: u32,
         target: Option<Target>,
     ) -> RangeParameters {
-        let rho = self.gaussian.map_or(0.0, |zcdp| zcdp.rho);
-        let rows = f64::from(self.rows_per_unit);
-        let calibration = Calibration::Together { rho: rho * (1.0 - MARGIN) / (rows * rows) };
+        let calibration = Calibration::Together { rho: self.spending().rho_of_a_row() };
         RangeParameters { method, bins: self.bins, branching, calibration, target }
     }
 }

@@ -59,7 +59,7 @@ fn cases(bins: usize) -> Vec<Case> {
         }
         // any workload: short ranges, and one half of the bins
         let short = Workload::All.ranges(bins).filter(|range| range.len() <= 3);
-        let gram = gram_of_ranges(bins, short.chain([0..bins.div_ceil(2)]));
+        let gram = gram_of_ranges(bins, short.chain(std::iter::once(0..bins.div_ceil(2))));
         add(name("dense"), Box::new(DenseStrategy::new(bins, &gram, rho).unwrap()), true);
     }
     cases

@@ -1,6 +1,6 @@
 //! What is released: all that answers and their variances follow from.
 
-use super::mechanism::RangeMechanism;
+use super::mechanism::{RangeMechanism, add_noise};
 use super::parameters::RangeParameters;
 use crate::noise::RandomWords;
 use std::fmt;
@@ -8,9 +8,6 @@ use std::ops::Range;
 
 /// The first byte of every stored release; a new layout takes the next number.
 const VERSION: u8 = 1;
-
-/// Draws of noise between two calls of the caller's checkpoint.
-const CHECKPOINT_EVERY: usize = 1 << 12;
 
 /// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
@@ -41,7 +38,7 @@ impl fmt::Display for RangeFormatError {
 impl std::error::Error for RangeFormatError {}
 
 impl RangeRelease {
-    /// Measures, adds noise, and reconstructs: the only place where counts and noise meet.
+    /// Measures, adds noise, and reconstructs.
     pub(super) fn draw<R: RandomWords + ?Sized>(
         parameters: RangeParameters,
         mechanism: Box<dyn RangeMechanism>,
@@ -53,20 +50,7 @@ impl RangeRelease {
         let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
         let mut noisy = mechanism.measure(&counts, checkpoint);
         drop(counts);
-        let mut rest = noisy.as_mut_slice();
-        for group in mechanism.groups() {
-            let (own, others) = rest.split_at_mut(group.measurements);
-            for chunk in own.chunks_mut(CHECKPOINT_EVERY) {
-                checkpoint();
-                for value in chunk {
-                    // a sum beyond i64 stays at its end, which is post-processing
-                    *value = value.saturating_add(group.noise.sample(words));
-                }
-            }
-            rest = others;
-        }
-        // a measurement without noise would be published as it is
-        assert!(rest.is_empty(), "{} measurements belong to no group", rest.len());
+        add_noise(&mechanism.groups(), &mut noisy, words, checkpoint);
         let values = mechanism.reconstruct(&noisy, checkpoint);
         RangeRelease { parameters, mechanism, values }
     }

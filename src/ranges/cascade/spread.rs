@@ -1,6 +1,6 @@
 //! The largest variance of any range of the cascade.
 
-use super::Cascade;
+use super::Contrasts;
 
 /// A part of a node's bins that reaches to one of its ends, as far as it matters to what lies
 /// beyond that end.
@@ -27,18 +27,37 @@ struct Child {
     covariance: f64,
 }
 
-impl Cascade {
+impl Contrasts {
+    /// The largest variance of any range, of noise with these variances of the laws.
+    pub(in crate::ranges) fn worst_range(
+        &self,
+        variances: &[f64],
+        checkpoint: &mut dyn FnMut(),
+    ) -> f64 {
+        let mut worst = 0.0;
+        Search { contrasts: self, variances }.parts(0, variances[0], &mut worst, checkpoint);
+        worst
+    }
+}
+
+struct Search<'a> {
+    contrasts: &'a Contrasts,
+    /// of the laws
+    variances: &'a [f64],
+}
+
+impl Search<'_> {
     /// The children of a node whose own variance is given.
     ///
     /// All have the same share of the node's noise. Child k has -k in contrast k and 1 in those
     /// after it; the children before have 1 in all of these.
     fn children(&self, node: usize, variance: f64) -> Vec<Child> {
-        let m = self.tree.children(node).len();
+        let m = self.contrasts.tree.children(node).len();
         let mut shared = variance / (m * m) as f64;
         let mut children = vec![Child { variance, covariance: 0.0 }; m];
         for k in (1..m).rev() {
             let square = ((k * (k + 1)) as f64).powi(2);
-            let own = self.variances[self.first_law[m] + k - 1] / square;
+            let own = self.variances[self.contrasts.first_law[m] + k - 1] / square;
             let k_own = k as f64 * own;
             children[k] = Child { variance: shared + k as f64 * k_own, covariance: shared - k_own };
             shared += own;
@@ -47,13 +66,6 @@ impl Cascade {
             first.variance = shared;
         }
         children
-    }
-
-    /// The largest variance of any range.
-    pub(super) fn worst_range(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        let mut worst = 0.0;
-        self.parts(0, self.variances[0], &mut worst, checkpoint);
-        worst
     }
 
     /// The parts of a node whose own variance is given, where `worst` takes in the ranges inside of it.
@@ -70,7 +82,7 @@ impl Cascade {
         worst: &mut f64,
         checkpoint: &mut dyn FnMut(),
     ) -> Parts {
-        if self.tree.is_leaf(node) {
+        if self.contrasts.tree.is_leaf(node) {
             *worst = worst.max(variance);
             let whole = Part { share: 1.0, variance };
             return Parts { first: vec![whole], last: vec![whole] };
@@ -80,7 +92,7 @@ impl Cascade {
         let mut parts = Parts::default();
         // all children before this one, and what ends where they end; shares are sums still
         let mut before = Part { share: 0.0, variance: 0.0 };
-        for (child, law) in self.tree.children(node).zip(&children) {
+        for (child, law) in self.contrasts.tree.children(node).zip(&children) {
             let own = self.parts(child, law.variance, worst, checkpoint);
             let joined = |left: &Part, right: &Part| Part {
                 share: left.share + right.share,

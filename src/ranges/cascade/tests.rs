@@ -1,6 +1,8 @@
+use super::contrasts::contrast_weight;
 use super::*;
 use crate::noise::DiscreteGaussian;
 use num_bigint::BigInt;
+use num_rational::Ratio;
 use num_traits::{One, Zero};
 use proptest::prelude::*;
 
@@ -26,7 +28,7 @@ fn with_sigma(tree: Tree, sigma: f64) -> Cascade {
 
 /// The strategy: row i has what a row of the data in each bin adds to integer i.
 fn strategy(cascade: &Cascade) -> Vec<Vec<i64>> {
-    let bins = cascade.tree.bins();
+    let bins = cascade.tree().bins();
     let column = |bin| {
         let mut counts = vec![0; bins];
         counts[bin] = 1;
@@ -75,7 +77,7 @@ fn inverse(matrix: &[Vec<Exact>]) -> Vec<Vec<Exact>> {
 fn covariance(cascade: &Cascade) -> Vec<Vec<Exact>> {
     let strategy: Vec<Vec<Exact>> =
         strategy(cascade).into_iter().map(|row| row.into_iter().map(whole).collect()).collect();
-    let (inverse, weights) = (inverse(&strategy), weights(&cascade.tree));
+    let (inverse, weights) = (inverse(&strategy), weights(cascade.tree()));
     let entry = |a: &[Exact], b: &[Exact]| {
         let products = a.iter().zip(b).zip(&weights);
         products.map(|((a, b), weight)| a * b * weight).sum::<Exact>()
@@ -117,7 +119,7 @@ fn the_covariance_is_the_papers() {
     for height in 0..=6 {
         let cascade = with_sigma(binary(height), 1.0);
         assert_eq!(covariance(&cascade), definition(height), "{height}");
-        let sensitivity = cascade.tree.sensitivity_squared();
+        let sensitivity = cascade.tree().sensitivity_squared();
         assert_eq!(sensitivity, Ratio::new(3 + u64::from(height), 3));
     }
 }
@@ -138,7 +140,7 @@ fn variances_are_those_of_the_covariance() {
     for tree in some_trees().into_iter().chain([binary(6)]) {
         let cascade = with_sigma(tree, sigma);
         let covariance = covariance(&cascade);
-        let bins = cascade.tree.bins();
+        let bins = cascade.tree().bins();
         for (lo, hi) in (0..bins).flat_map(|lo| (lo + 1..=bins).map(move |hi| (lo, hi))) {
             let sum = sum_over(&covariance, lo..hi);
             let dense = sum.numer().to_string().parse::<f64>().unwrap()
@@ -171,7 +173,7 @@ fn the_noise_keeps_the_budget() {
             })
             .collect();
         assert_eq!(laws.len(), strategy.len());
-        let losses = (0..cascade.tree.bins()).map(|bin| {
+        let losses = (0..cascade.tree().bins()).map(|bin| {
             let terms = strategy.iter().zip(&laws).map(|(row, law)| {
                 let ratio = whole(row[bin]) / rational(law.sigma());
                 &ratio * &ratio / whole(2)
@@ -196,9 +198,9 @@ proptest! {
         for (i, value) in noisy.iter_mut().enumerate() {
             *value += (i as i64 * i64::from(seed)) % 1001 - 500;
         }
-        let nodes = cascade.node_estimates(&noisy, &mut || {});
+        let nodes = cascade.contrasts.node_estimates(&noisy, &mut || {});
         let sums = cascade.reconstruct(&noisy, &mut || {});
-        for (node, span) in cascade.tree.node_bins().into_iter().enumerate() {
+        for (node, span) in cascade.tree().node_bins().into_iter().enumerate() {
             let sum: f64 = sums[span.end] - sums[span.start];
             // the quotients of a binary tree are exact
             let tolerance = if fan_out == 2 { 0.0 } else { 1e-6 };

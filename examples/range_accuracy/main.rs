@@ -1,0 +1,80 @@
+//! Compares the methods for range sums at equal privacy, over ever more bins, and writes a report with
+//! figures: docs/range-accuracy.md.
+
+mod exact;
+mod figures;
+mod methods;
+#[path = "../accuracy/numbers.rs"]
+mod numbers;
+mod plot;
+mod report;
+mod simulation;
+
+use exact::{Line, Published, compare, published};
+use methods::{for_all_ranges, for_prefixes, granted_rho};
+use pg_dp::ranges::Workload;
+use report::report;
+use simulation::{Simulated, simulate};
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Compares the methods for range sums and writes range-accuracy.md and its figures into a directory.
+Expected variances are exact; the expected worst error is the mean over so many releases of each
+method, at least 2. What the report says depends on that number alone.
+
+cargo run --profile pure --no-default-features --example range_accuracy -- RELEASES DIRECTORY";
+
+const EPSILON: f64 = 1.0;
+const DELTA: f64 = 1e-6;
+const SEED: u64 = 2025;
+
+/// Everything that is reported.
+struct Results {
+    /// The zero-concentrated loss that [`EPSILON`] and [`DELTA`] allow.
+    granted: f64,
+    /// At [`EPSILON`] and [`DELTA`].
+    all: Vec<Line>,
+    prefix: Vec<Line>,
+    /// At [`EPSILON`] without a delta, over all ranges.
+    pure: Vec<Line>,
+    published: Vec<Published>,
+    simulated: Vec<Simulated>,
+    releases: usize,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let parsed = match arguments.as_slice() {
+        [releases, directory] => {
+            releases.parse().ok().filter(|&releases| releases > 1).map(|r| (r, directory))
+        }
+        _ => None,
+    };
+    let Some((releases, directory)) = parsed else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match measure_and_write(releases, Path::new(directory)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("range_accuracy: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure_and_write(releases: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let results = Results {
+        granted: granted_rho(DELTA)?,
+        all: compare(&for_all_ranges(), Workload::All, DELTA)?,
+        prefix: compare(&for_prefixes(), Workload::Prefix, DELTA)?,
+        pure: compare(&methods::pure(), Workload::All, 0.0)?,
+        published: published()?,
+        simulated: simulate(releases)?,
+        releases,
+    };
+    figures::draw(&results, directory)?;
+    Ok(std::fs::write(directory.join("range-accuracy.md"), report(&results)?)?)
+}

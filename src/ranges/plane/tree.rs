@@ -1,0 +1,205 @@
+//! The tree over a grid, its noisy counts made consistent by least squares; with one level, the
+//! noisy histogram itself.
+
+use super::covariance::{GridCovariance, GridTree, LAST, Level, REGULAR};
+use super::grid::{Grid, Rectangle};
+use super::mechanism::{PlaneMechanism, search_max};
+use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, signed};
+use crate::ranges::noise::Noise;
+use std::iter::Sum;
+use std::ops::AddAssign;
+
+/// A tree that splits b^2-ary, b ways in either direction, of which every node below the root is
+/// measured (Qardaji et al., section 5.1, with the constrained inference of section 3.3): the
+/// estimate that among all unbiased linear ones has the least variance for every rectangle. Also
+/// for incomplete trees and levels of unequal noise, in linear time.
+///
+/// A node of level l, the cells being level 0, covers b^l rows times b^l columns; what would lie
+/// beyond the grid is lacking. The root is on the least level h >= 1 for which b^h reaches both
+/// numbers: where the grid is not square, the upper levels split the longer side alone. With h = 1
+/// the cells are all that is measured.
+///
+/// A record lies in one node of each level, so it moves one measurement per level, by 1.
+#[derive(Debug, Clone)]
+pub struct PlaneTree {
+    grid: Grid,
+    tree: GridTree,
+    /// per level
+    noise: Vec<Noise>,
+    variances: Vec<f64>,
+    covariance: GridCovariance,
+}
+
+impl PlaneTree {
+    /// The number of levels that are measured: h.
+    ///
+    /// # Panics
+    /// If the branching factor is below 2.
+    pub fn levels(grid: Grid, branching: usize) -> usize {
+        GridTree::new(grid, branching).height()
+    }
+
+    /// `noise`: of levels 0 .. h, from the cells up.
+    ///
+    /// # Panics
+    /// If the branching factor is below 2, or the noise is that of another number of levels.
+    pub fn new(grid: Grid, branching: usize, noise: Vec<Noise>) -> PlaneTree {
+        let tree = GridTree::new(grid, branching);
+        assert_eq!(noise.len(), tree.height());
+        let variances: Vec<f64> = noise.iter().map(Noise::variance).collect();
+        let covariance = GridCovariance::new(tree, &variances);
+        PlaneTree { grid, tree, noise, variances, covariance }
+    }
+
+    /// For each node of a level above the leaves, the sum of its children's values.
+    fn child_sums<T>(&self, level: usize, children: &[T], checkpoint: &mut dyn FnMut()) -> Vec<T>
+    where
+        T: Copy + Default + AddAssign + for<'a> Sum<&'a T>,
+    {
+        let branching = self.tree.branching();
+        let mut sums = vec![T::default(); self.tree.nodes(level)];
+        let rows = children.chunks_exact(self.tree.columns.nodes(level - 1));
+        let mut passed = 0usize;
+        for (i, row) in rows.enumerate() {
+            let first = i / branching * self.tree.columns.nodes(level);
+            for (sum, children) in sums[first..].iter_mut().zip(row.chunks(branching)) {
+                if passed.is_multiple_of(CHECKPOINT_PASS) {
+                    checkpoint();
+                }
+                passed += 1;
+                *sum += children.iter().sum();
+            }
+        }
+        sums
+    }
+
+    /// Calls `change` with every value of a level, its place, and its kind.
+    fn change_each(
+        &self,
+        level: usize,
+        values: &mut [f64],
+        checkpoint: &mut dyn FnMut(),
+        mut change: impl FnMut(&mut f64, [usize; 2], [usize; 2]),
+    ) {
+        let (rows, columns) = (self.tree.rows, self.tree.columns);
+        let kind = |is_last: bool| if is_last { LAST } else { REGULAR };
+        let mut passed = 0usize;
+        for (i, row) in values.chunks_exact_mut(columns.nodes(level)).enumerate() {
+            let row_kind = kind(rows.is_last(level, i));
+            for (j, value) in row.iter_mut().enumerate() {
+                if passed.is_multiple_of(CHECKPOINT_PASS) {
+                    checkpoint();
+                }
+                passed += 1;
+                change(value, [i, j], [row_kind, kind(columns.is_last(level, j))]);
+            }
+        }
+    }
+}
+
+impl PlaneMechanism for PlaneTree {
+    fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        let levels = self.noise.iter().enumerate();
+        levels
+            .map(|(level, noise)| Group {
+                measurements: self.tree.nodes(level),
+                noise: noise.clone(),
+            })
+            .collect()
+    }
+
+    fn largest_count(&self) -> u64 {
+        MEASURED_LIMIT / self.grid.cells() as u64
+    }
+
+    /// The nodes' counts, level by level from the cells up, row by row.
+    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+        let mut values = signed(counts);
+        let mut below = 0;
+        for level in 1..self.tree.height() {
+            let sums = self.child_sums(level, &values[below..], checkpoint);
+            below = values.len();
+            values.extend(sums);
+        }
+        values
+    }
+
+    /// Weighted averaging up the tree, mean consistency down.
+    fn cell_estimates(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+        let mut rest = noisy;
+        let mut levels: Vec<Vec<f64>> = (0..self.tree.height())
+            .map(|level| {
+                let (own, others) = rest.split_at(self.tree.nodes(level));
+                rest = others;
+                own.iter().map(|value| *value as f64).collect()
+            })
+            .collect();
+        let branching = self.tree.branching();
+        // up: a node's best estimate from its own subtree, in place of its noisy count
+        for (below, Level { slack, .. }) in self.covariance.levels().iter().enumerate() {
+            let level = below + 1;
+            let sums = self.child_sums(level, &levels[below], checkpoint);
+            let (own, width) = (self.variances[level], self.tree.columns.nodes(level));
+            self.change_each(
+                level,
+                &mut levels[level],
+                checkpoint,
+                |value, [i, j], [row, column]| {
+                    // of the inverse variances 1/slack, the noisy count has 1/own
+                    let weight = slack[row][column] / own;
+                    *value = weight * *value + (1.0 - weight) * sums[i * width + j];
+                },
+            );
+        }
+        // down: what a parent's estimate exceeds its children's sum by is shared among them in
+        // proportion to their slacks; the root is not measured, its estimate is that sum
+        for (below, Level { children, total, .. }) in
+            self.covariance.levels().iter().enumerate().rev()
+        {
+            let level = below + 1;
+            let width = self.tree.columns.nodes(level);
+            let mut shared = self.child_sums(level, &levels[below], checkpoint);
+            let parents = &levels[level];
+            self.change_each(level, &mut shared, checkpoint, |sum, [i, j], [row, column]| {
+                *sum = (parents[i * width + j] - *sum) / total[row][column];
+            });
+            self.change_each(
+                below,
+                &mut levels[below],
+                checkpoint,
+                |value, [i, j], [row, column]| {
+                    let parent = i / branching * width + j / branching;
+                    *value += shared[parent] * children[row][column];
+                },
+            );
+        }
+        levels.swap_remove(0)
+    }
+
+    /// Exact for the discrete noise, up to the roundoff of the module's formula. Time: the number of
+    /// levels.
+    fn variance(&self, rectangle: &Rectangle) -> f64 {
+        if rectangle.cells() == 0 { 0.0 } else { self.covariance.variance(rectangle) }
+    }
+
+    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
+        self.covariance.mean_over_all()
+    }
+
+    /// With one level that of the whole grid, else by search.
+    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> Option<f64> {
+        match self.variances[..] {
+            [cell] => Some(self.grid.cells() as f64 * cell),
+            _ => search_max(self, checkpoint),
+        }
+    }
+}
+
+/// The mean variance over all rectangles of a tree whose level l has node variance `variances[l]`.
+pub(super) fn mean_over_all(grid: Grid, branching: usize, variances: &[f64]) -> f64 {
+    GridCovariance::new(GridTree::new(grid, branching), variances).mean_over_all()
+}
