@@ -285,7 +285,8 @@ fn the_rows_of_a_unit_cost_at_most_k_times_an_epsilon_and_k_squared_times_a_rho(
 #[test]
 fn a_row_moves_one_cell_by_one() {
     let bounds = Bounds::new(-2, 3).unwrap();
-    let ends: Vec<Range<usize>> = Workload::All.ranges(bounds.bins()).chain([0..0]).collect();
+    let ends: Vec<Range<usize>> =
+        Workload::All.ranges(bounds.bins()).chain(std::iter::once(0..0)).collect();
     let rows = (-9..9).chain([i64::MIN, i64::MAX]);
     for row in rows {
         for before in [0, 1, u64::MAX >> 4] {

@@ -96,19 +96,19 @@ impl Strategy<'_> {
     /// ln P / Q of noisy measurements, P for one table and Q for the other.
     fn loss(&self, one: &[u64], other: &[u64]) -> impl Fn(&Vec<f64>) -> f64 {
         let [one, other] = [one, other].map(|counts| self.mechanism.measure(counts, &mut || {}));
-        let centres = one.into_iter().zip(other).map(|(one, other)| (one as f64, other as f64));
         let noise = self.noise.iter().map(|noise| match noise {
             Noise::Laplace(law) => (1, law.scale().as_f64()),
             Noise::Gaussian(law) => (2, 2.0 * law.sigma() * law.sigma()),
         });
-        let terms: Vec<_> = centres.zip(noise).enumerate().collect();
-        let terms: Vec<_> = terms.into_iter().filter(|(_, ((a, b), _))| a != b).collect();
+        let noise: Vec<(i32, f64)> = noise.collect();
+        let moved: Vec<usize> = (0..one.len()).filter(|&i| one[i] != other[i]).collect();
         move |noisy| {
-            let term = |(i, ((one, other), (power, scale))): &(usize, ((f64, f64), (i32, f64)))| {
-                let distance = |centre: f64| (noisy[*i] - centre).abs().powi(*power);
-                (distance(*other) - distance(*one)) / scale
+            let term = |&i: &usize| {
+                let (power, scale) = noise[i];
+                let distance = |exact: i64| (noisy[i] - exact as f64).abs().powi(power);
+                (distance(other[i]) - distance(one[i])) / scale
             };
-            terms.iter().map(term).sum()
+            moved.iter().map(term).sum()
         }
     }
 }
