@@ -8,7 +8,7 @@
 
 use rand::Rng;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use std::hash::Hasher;
+use std::hash::{BuildHasher, Hasher};
 
 /// Equal for equal keys, and different for different ones as far as the module says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,6 +73,51 @@ impl KeyMaker {
         };
         self.bytes.clear();
         GroupKey(key)
+    }
+}
+
+/// Spreads keys by folded multiplication (the product of two 64-bit words, its halves added), under a
+/// key of its own, so that no keys that someone chose crowd together.
+#[derive(Debug, Clone)]
+pub struct KeyHasher {
+    key: [u64; 2],
+}
+
+impl KeyHasher {
+    pub fn new(words: &mut impl Rng) -> KeyHasher {
+        KeyHasher { key: [words.next_u64(), words.next_u64() | 1] }
+    }
+}
+
+impl BuildHasher for KeyHasher {
+    type Hasher = FoldedMultiply;
+
+    fn build_hasher(&self) -> FoldedMultiply {
+        FoldedMultiply { state: self.key[0], factor: self.key[1] }
+    }
+}
+
+pub struct FoldedMultiply {
+    state: u64,
+    factor: u64,
+}
+
+impl Hasher for FoldedMultiply {
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.state ^ word) * u128::from(self.factor);
+        self.state = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.state
     }
 }
 

@@ -17,7 +17,7 @@ mod statistics;
 mod storage;
 
 pub use estimate::{Estimate, EstimatedRun};
-pub use group_key::{GroupKey, KeyColumn, KeyMaker};
+pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
 pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};

@@ -7,7 +7,7 @@ use super::errors::{Result, internal};
 use super::expanded::{ROOM, State};
 use super::stream::{Layout, StreamedRow, stream_rows};
 use super::temporary_file::BufferedFile;
-use crate::coco::{Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyMaker, Tally};
+use crate::coco::{Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, Tally};
 use crate::noise::words_from_system;
 use pgrx::prelude::*;
 use std::collections::HashMap;
@@ -24,27 +24,31 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
-    pub(super) fn new(max_size: u64) -> Leaves {
+    /// None yet, of regions whose columns are held in these ways.
+    pub(super) fn new(max_size: u64, regions: &[Layout]) -> Result<Leaves> {
         let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
-        Leaves { regions: Regions::default(), tallies: Vec::new(), max_size, bytes: 0 }
+        let regions = Regions::new(regions)?;
+        Ok(Leaves { regions, tallies: Vec::new(), max_size, bytes: 0 })
     }
 
-    /// From a query whose rows are groups: the region's columns, `depth` of them, then the size.
-    pub(super) fn read_sizes(&mut self, sql: &str, depth: usize) -> Result<()> {
+    /// From a query whose rows are groups: the region's columns, then the size.
+    pub(super) fn read_sizes(&mut self, sql: &str) -> Result<()> {
+        let depth = self.regions.columns.end;
         stream_rows(sql, |row| {
-            let region = self.regions.number(row, 0..depth);
+            let region = self.regions.number(row);
             self.add(region, entities(row, depth))
         })
     }
 
     /// From a query whose rows are entities: the region's columns, then the group's. A group that is
     /// in several regions is one in each.
-    pub(super) fn read_entities(&mut self, sql: &str, depth: usize, key: &[Layout]) -> Result<()> {
+    pub(super) fn read_entities(&mut self, sql: &str, key: &[Layout]) -> Result<()> {
         // a number is held in 8 bytes
         let mut keys = Keys::new(&[key, &[Layout::ByValue(8)]].concat())?;
         let mut sizes = self.group_sizes()?;
+        let depth = self.regions.columns.end;
         stream_rows(sql, |row| {
-            let region = self.regions.number(row, 0..depth);
+            let region = self.regions.number(row);
             keys.put(row, depth..depth + key.len());
             let key = keys.finish_with(region);
             sizes.add(GroupRow { key, region: Some(region), entities: 1 });
@@ -58,15 +62,15 @@ impl Leaves {
     /// in the key is no group.
     pub(super) fn read_groups_and_entities(
         &mut self,
-        (groups, depth): (&str, usize),
+        groups: &str,
         (entity_rows, weighted): (&str, bool),
         key: &[Layout],
     ) -> Result<()> {
         let mut keys = Keys::new(key)?;
         let mut sizes = self.group_sizes()?;
-        let width = key.len();
+        let (depth, width) = (self.regions.columns.end, key.len());
         stream_rows(groups, |row| {
-            let region = self.regions.number(row, 0..depth);
+            let region = self.regions.number(row);
             if keys.put(row, depth..depth + width) {
                 sizes.add(GroupRow { key: keys.finish(), region: Some(region), entities: 0 });
             }
@@ -173,32 +177,41 @@ impl Keys {
 /// The regions that occur, numbered.
 ///
 /// A region is what its columns print. Printing is slow, but the same bytes print the same.
-#[derive(Default)]
 struct Regions {
+    columns: Range<usize>,
+    keys: Keys,
+    by_bytes: HashMap<GroupKey, u32, KeyHasher>,
     by_path: HashMap<Vec<String>, u32>,
-    by_bytes: HashMap<Vec<u8>, u32>,
-    bytes: Vec<u8>,
 }
 
 impl Regions {
-    fn number(&mut self, row: &StreamedRow, columns: Range<usize>) -> u32 {
-        self.bytes.clear();
-        for column in columns.clone() {
-            self.bytes.push(row.is_null(column).into());
-            if !row.is_null(column) {
-                row.with_bytes(column, |value| {
-                    self.bytes.extend_from_slice(&value.len().to_le_bytes());
-                    self.bytes.extend_from_slice(value);
-                });
-            }
+    fn new(layouts: &[Layout]) -> Result<Regions> {
+        let mut words = words_from_system().map_err(internal)?;
+        Ok(Regions {
+            columns: 0..layouts.len(),
+            keys: Keys::new(layouts)?,
+            by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
+            by_path: HashMap::new(),
+        })
+    }
+
+    /// The number of a row's region; the row begins with the region's columns.
+    fn number(&mut self, row: &StreamedRow) -> u32 {
+        if !self.keys.put(row, self.columns.clone()) {
+            return self.number_by_path(row); // checked tables have no NULL there
         }
-        if let Some(&number) = self.by_bytes.get(&self.bytes) {
+        let bytes = self.keys.finish();
+        if let Some(&number) = self.by_bytes.get(&bytes) {
             return number;
         }
-        let path = columns.map(|column| row.printed(column)).collect();
-        let next = self.by_path.len() as u32;
-        let number = *self.by_path.entry(path).or_insert(next);
-        self.by_bytes.insert(self.bytes.clone(), number);
+        let number = self.number_by_path(row);
+        self.by_bytes.insert(bytes, number);
         number
+    }
+
+    fn number_by_path(&mut self, row: &StreamedRow) -> u32 {
+        let path = self.columns.clone().map(|column| row.printed(column)).collect();
+        let next = self.by_path.len() as u32;
+        *self.by_path.entry(path).or_insert(next)
     }
 }

@@ -7,7 +7,7 @@
 use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
 use super::leaves::Leaves;
-use super::relation::{Relation, open};
+use super::relation::{Column, Relation, open};
 use super::session::{exists, extension_schema, read_rows};
 use super::stream::Layout;
 use crate::coco::Coco;
@@ -307,46 +307,47 @@ impl Source {
     /// How the columns of the key are held, if keys are equal just if their bytes are.
     fn key_layout(&self) -> Result<Option<Vec<Layout>>> {
         let entities = open(self.entities, "entities")?;
-        let mut layouts = Vec::new();
-        for column in &self.group_key {
-            let column = entities.column("group_key", column)?;
-            if !column.equality_is_of_bytes() {
-                return Ok(None);
-            }
-            layouts.push(column.layout());
-        }
-        Ok(Some(layouts))
+        let columns = self.group_key.iter().map(|column| entities.column("group_key", column));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let by_bytes = columns.iter().all(Column::equality_is_of_bytes);
+        Ok(by_bytes.then(|| columns.iter().map(Column::layout).collect()))
+    }
+
+    /// How the columns of the hierarchy are held.
+    fn hierarchy_layout(&self) -> Result<Vec<Layout>> {
+        let regions = open(self.groups.unwrap_or(self.entities), "groups")?;
+        let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
+        columns.map(|column| Ok(column?.layout())).collect()
     }
 
     /// The leaves' histograms by scans of the tables.
     fn scan(&self, max_size: u64, key_layout: &[Layout]) -> Result<Vec<(Vec<String>, Coco)>> {
         let (key, regions) = (quoted(&self.group_key), quoted(&self.hierarchy));
-        let depth = regions.len();
         let size = self.size_column.as_ref().map(quote_identifier);
         let entities = open(self.entities, "entities")?.name;
         let select =
             |columns: &[String], rows: &str| format!("SELECT {} FROM {rows}", columns.join(", "));
-        let mut leaves = Leaves::new(max_size);
+        let mut leaves = Leaves::new(max_size, &self.hierarchy_layout()?)?;
         match (self.groups, size) {
             (Some(groups), size) => {
                 let groups = open(groups, "groups")?.name;
                 let rows = self.used_rows(&entities, &key);
                 let weighted = size.is_some();
                 leaves.read_groups_and_entities(
-                    (&select(&[&regions[..], &key].concat(), &groups), depth),
+                    &select(&[&regions[..], &key].concat(), &groups),
                     (&select(&[&key[..], size.as_slice()].concat(), &rows), weighted),
                     key_layout,
                 )?;
             }
             (None, Some(size)) => {
                 let rows = format!("{entities} WHERE {}", not_null(&regions));
-                leaves.read_sizes(&select(&[&regions[..], &[size]].concat(), &rows), depth)?;
+                leaves.read_sizes(&select(&[&regions[..], &[size]].concat(), &rows))?;
             }
             (None, None) => {
                 let has_all = not_null(&distinct(&self.group_key, &self.hierarchy));
                 let rows = format!("{entities} WHERE {has_all}");
                 let columns = [&regions[..], &key].concat();
-                leaves.read_entities(&select(&columns, &rows), depth, key_layout)?;
+                leaves.read_entities(&select(&columns, &rows), key_layout)?;
             }
         }
         Ok(leaves.histograms())
