@@ -2,10 +2,9 @@
 //!
 //! A hash table counts as many groups as fit. When there are more, all rows, and what was counted so
 //! far, go to temporary files, split by a hash of the key; each file is then counted in the same way,
-//! and split again if it has to be. Each split divides the groups by up to 64, so a row is
-//! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to 200,000
-//! groups, once up to 12 million, twice up to 800 million. Tables that fit into the processor's
-//! cache are also faster than a large one, which misses it for every row.
+//! and split again if it has to be. Each split divides the groups by up to 256, so a row is
+//! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to 100,000
+//! groups, once up to 18 million, twice up to 3 billion.
 
 use super::group_key::{GroupKey, KeyHasher};
 use rand::Rng;
@@ -57,9 +56,12 @@ struct Group {
 
 impl<F: TemporaryFile> GroupSizes<F> {
     /// Sizes above `max_size` count at it. The memory, in bytes, is kept to but for the minimum of a
-    /// few open files.
+    /// few open files. Of more than 16 MiB no use is made: a table outside of the processor's cache
+    /// is slower than writing rows to files in order.
     pub fn new(memory: usize, max_size: u32, words: &mut impl Rng) -> GroupSizes<F> {
-        const MOST_PARTS: usize = 64;
+        const MOST_PARTS: usize = 256;
+        const MOST_MEMORY: usize = 16 << 20;
+        let memory = memory.min(MOST_MEMORY);
         let part = F::BYTES + BLOCK;
         let parts = (memory / 4 / part).clamp(4, MOST_PARTS);
         // the table has a power of two of places, one byte each to find it, and stays 1/8 empty
@@ -95,12 +97,11 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// Empties the table into files.
     fn split(&mut self) {
         self.parts.resize_with(self.most_parts, || None);
-        let same_hasher = Table::with_hasher(self.table.hasher().clone());
-        let mut table = std::mem::replace(&mut self.table, same_hasher);
-        for (key, Group { region, size }) in table.drain() {
+        // a new one grows to the size of a part only
+        let empty = Table::with_hasher(self.table.hasher().clone());
+        for (key, Group { region, size }) in std::mem::replace(&mut self.table, empty) {
             self.put_aside(GroupRow { key, region: Some(region), entities: size });
         }
-        self.table = table; // its memory is used again
     }
 
     fn put_aside(&mut self, row: GroupRow) {
