@@ -1,6 +1,6 @@
-//! Where a dataset's private rows lie, and the one query that reads them.
+//! Where a dataset's private rows lie, and the queries that read them.
 //!
-//! The query's text is made of quoted identifiers alone; no expression of a user's gets into it.
+//! Their text is made of quoted identifiers alone; no expression of a user's gets into it.
 //! What a row can hold never raises an error: NULL keys and regions belong to no group, NULL and
 //! negative sizes count as 0, sums saturate.
 
