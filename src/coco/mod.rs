@@ -7,6 +7,8 @@
 //! K, never with G, except for the noise of `Hg`.
 
 mod estimate;
+mod group_key;
+mod group_sizes;
 mod histogram;
 mod isotonic;
 mod mechanism;
@@ -15,6 +17,8 @@ mod statistics;
 mod storage;
 
 pub use estimate::{Estimate, EstimatedRun};
+pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
+pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 pub use statistics::{StatisticsError, emd};

@@ -18,11 +18,14 @@ mod explain_ranges;
 mod hierarchy;
 mod histogram;
 mod interval;
+mod leaves;
 mod ledger;
 mod ranges;
 mod relation;
 mod session;
 mod source;
+mod stream;
+mod temporary_file;
 mod types;
 mod worker;
 

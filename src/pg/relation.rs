@@ -2,6 +2,7 @@
 
 use super::errors::{Result, error, invalid};
 use super::session::{exists, role_name};
+use super::stream::Layout;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, quote_qualified_identifier};
@@ -171,6 +172,32 @@ impl Column {
             pg_sys::INT2OID | pg_sys::INT4OID => pg_sys::INT8OID,
             pg_sys::VARCHAROID => pg_sys::TEXTOID,
             other => other,
+        }
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        Layout::of(self.type_oid)
+    }
+
+    /// Whether values are equal if and only if their bytes are: what the type's B-tree operator class
+    /// promises where indexes may merge equal entries.
+    pub(super) fn equality_is_of_bytes(&self) -> bool {
+        const BTEQUALIMAGE_PROC: i16 = 4;
+        let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
+        unsafe {
+            let of_type = pg_sys::lookup_type_cache(self.type_oid, flags);
+            let (family, operand) = ((*of_type).btree_opf, (*of_type).btree_opintype);
+            if family == Oid::INVALID || operand == pg_sys::BPCHAROID {
+                return false; // char(3) and char(5) are padded differently
+            }
+            let promise = pg_sys::get_opfamily_proc(family, operand, operand, BTEQUALIMAGE_PROC);
+            match promise.to_u32() {
+                pg_sys::F_BTEQUALIMAGE => true,
+                pg_sys::F_BTVARSTREQUALIMAGE => {
+                    pg_sys::get_collation_isdeterministic(self.collation)
+                }
+                _ => false,
+            }
         }
     }
 

@@ -1,13 +1,15 @@
-//! Where a dataset's private rows lie, and the one query that reads them.
+//! Where a dataset's private rows lie, and the queries that read them.
 //!
-//! The query's text is made of quoted identifiers alone; no expression of a user's gets into it.
+//! Their text is made of quoted identifiers alone; no expression of a user's gets into it.
 //! What a row can hold never raises an error: NULL keys and regions belong to no group, NULL and
 //! negative sizes count as 0, sums saturate.
 
 use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
-use super::relation::{Relation, open};
+use super::leaves::Leaves;
+use super::relation::{Column, Relation, open};
 use super::session::{exists, extension_schema, read_rows};
+use super::stream::Layout;
 use crate::coco::Coco;
 use crate::hierarchy::{MAX_LEVELS, Tree};
 use crate::ranges::{Bins, Bounds};
@@ -292,10 +294,68 @@ impl Source {
     /// [`Source::check`] comes first, in the same statement of the caller: both read under its
     /// snapshot, and the sensitivity rests on every group being in one region.
     pub(super) fn read(&self, max_size: u64) -> Result<(Tree, Vec<Coco>)> {
-        let mut leaves: BTreeMap<Vec<String>, Vec<Coco>> = BTreeMap::new();
-        if self.hierarchy.is_empty() {
-            leaves.insert(vec![], vec![]); // the root is a leaf, also without rows
+        let mut leaves = match self.key_layout()? {
+            Some(key) => self.scan(max_size, &key)?,
+            None => self.group_by(max_size)?,
+        };
+        if self.hierarchy.is_empty() && leaves.is_empty() {
+            leaves.push((vec![], Coco::default())); // the root is a leaf, also without rows
         }
+        Tree::from_leaves(self.hierarchy.len(), leaves).map_err(internal)
+    }
+
+    /// How the columns of the key are held, if keys are equal just if their bytes are.
+    fn key_layout(&self) -> Result<Option<Vec<Layout>>> {
+        let entities = open(self.entities, "entities")?;
+        let columns = self.group_key.iter().map(|column| entities.column("group_key", column));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let by_bytes = columns.iter().all(Column::equality_is_of_bytes);
+        Ok(by_bytes.then(|| columns.iter().map(Column::layout).collect()))
+    }
+
+    /// How the columns of the hierarchy are held.
+    fn hierarchy_layout(&self) -> Result<Vec<Layout>> {
+        let regions = open(self.groups.unwrap_or(self.entities), "groups")?;
+        let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
+        columns.map(|column| Ok(column?.layout())).collect()
+    }
+
+    /// The leaves' histograms by scans of the tables.
+    fn scan(&self, max_size: u64, key_layout: &[Layout]) -> Result<Vec<(Vec<String>, Coco)>> {
+        let (key, regions) = (quoted(&self.group_key), quoted(&self.hierarchy));
+        let size = self.size_column.as_ref().map(quote_identifier);
+        let entities = open(self.entities, "entities")?.name;
+        let select =
+            |columns: &[String], rows: &str| format!("SELECT {} FROM {rows}", columns.join(", "));
+        let mut leaves = Leaves::new(max_size, &self.hierarchy_layout()?)?;
+        match (self.groups, size) {
+            (Some(groups), size) => {
+                let groups = open(groups, "groups")?.name;
+                let rows = self.used_rows(&entities, &key);
+                let weighted = size.is_some();
+                leaves.read_groups_and_entities(
+                    &select(&[&regions[..], &key].concat(), &groups),
+                    (&select(&[&key[..], size.as_slice()].concat(), &rows), weighted),
+                    key_layout,
+                )?;
+            }
+            (None, Some(size)) => {
+                let rows = format!("{entities} WHERE {}", not_null(&regions));
+                leaves.read_sizes(&select(&[&regions[..], &[size]].concat(), &rows))?;
+            }
+            (None, None) => {
+                let has_all = not_null(&distinct(&self.group_key, &self.hierarchy));
+                let rows = format!("{entities} WHERE {has_all}");
+                let columns = [&regions[..], &key].concat();
+                leaves.read_entities(&select(&columns, &rows), key_layout)?;
+            }
+        }
+        Ok(leaves.histograms())
+    }
+
+    /// The leaves' histograms by PostgreSQL's grouping and joining, for keys of any type.
+    fn group_by(&self, max_size: u64) -> Result<Vec<(Vec<String>, Coco)>> {
+        let mut leaves: BTreeMap<Vec<String>, Vec<Coco>> = BTreeMap::new();
         read_rows(&self.leaf_query(max_size)?, |row| {
             let path: Vec<String> = row.get(1).unwrap_or_default();
             leaves.entry(path).or_default().extend(row.get::<Coco>(2));
@@ -306,7 +366,7 @@ impl Source {
             let runs = parts.iter().flat_map(|part| part.runs().iter().copied());
             (path, runs.collect::<Coco>())
         });
-        Tree::from_leaves(self.hierarchy.len(), joined.collect()).map_err(internal)
+        Ok(joined.collect())
     }
 
     /// Refuses a column of the private table that is not of the axis's type, and a dataset whose

@@ -1,0 +1,217 @@
+//! The exact histograms of a dataset's leaf regions, from one scan of each of its tables.
+//!
+//! PostgreSQL scans; grouping and joining are done here, by [`GroupSizes`], in the memory that one of
+//! the executor's hash tables may have and in temporary files.
+
+use super::errors::{Result, internal};
+use super::expanded::{ROOM, State};
+use super::stream::{Layout, StreamedRow, stream_rows};
+use super::temporary_file::BufferedFile;
+use crate::coco::{Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, Tally};
+use crate::noise::words_from_system;
+use pgrx::prelude::*;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The histograms of all leaf regions, by path. Confidential.
+pub(super) struct Leaves {
+    regions: Regions,
+    tallies: Vec<Tally>,
+    /// Larger sizes count at it.
+    max_size: u32,
+    /// The memory of the tallies.
+    bytes: usize,
+}
+
+impl Leaves {
+    /// None yet, of regions whose columns are held in these ways.
+    pub(super) fn new(max_size: u64, regions: &[Layout]) -> Result<Leaves> {
+        let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
+        let regions = Regions::new(regions)?;
+        Ok(Leaves { regions, tallies: Vec::new(), max_size, bytes: 0 })
+    }
+
+    /// From a query whose rows are groups: the region's columns, then the size.
+    pub(super) fn read_sizes(&mut self, sql: &str) -> Result<()> {
+        let depth = self.regions.columns.end;
+        stream_rows(sql, |row| {
+            let region = self.regions.number(row);
+            self.add(region, entities(row, depth))
+        })
+    }
+
+    /// From a query whose rows are entities: the region's columns, then the group's. A group that is
+    /// in several regions is one in each.
+    pub(super) fn read_entities(&mut self, sql: &str, key: &[Layout]) -> Result<()> {
+        // a number is held in 8 bytes
+        let mut keys = Keys::new(&[key, &[Layout::ByValue(8)]].concat())?;
+        let mut sizes = self.group_sizes()?;
+        let depth = self.regions.columns.end;
+        stream_rows(sql, |row| {
+            let region = self.regions.number(row);
+            keys.put(row, depth..depth + key.len());
+            let key = keys.finish_with(region);
+            sizes.add(GroupRow { key, region: Some(region), entities: 1 });
+            Ok(())
+        })?;
+        self.add_all(sizes)
+    }
+
+    /// From a query whose rows are groups, the region's columns, then the key's; and another one of
+    /// entities, the key's columns, then, if `weighted`, for how many entities a row stands. A NULL
+    /// in the key is no group.
+    pub(super) fn read_groups_and_entities(
+        &mut self,
+        groups: &str,
+        (entity_rows, weighted): (&str, bool),
+        key: &[Layout],
+    ) -> Result<()> {
+        let mut keys = Keys::new(key)?;
+        let mut sizes = self.group_sizes()?;
+        let (depth, width) = (self.regions.columns.end, key.len());
+        stream_rows(groups, |row| {
+            let region = self.regions.number(row);
+            if keys.put(row, depth..depth + width) {
+                sizes.add(GroupRow { key: keys.finish(), region: Some(region), entities: 0 });
+            }
+            Ok(())
+        })?;
+        stream_rows(entity_rows, |row| {
+            if keys.put(row, 0..width) {
+                let entities = if weighted { entities(row, width) } else { 1 };
+                sizes.add(GroupRow { key: keys.finish(), region: None, entities });
+            }
+            Ok(())
+        })?;
+        self.add_all(sizes)
+    }
+
+    /// Each region's path with its histogram.
+    pub(super) fn histograms(mut self) -> Vec<(Vec<String>, Coco)> {
+        let numbers = self.regions.by_path;
+        self.tallies.resize_with(numbers.len(), Tally::default);
+        let histogram = |number: u32| self.tallies[number as usize].histogram();
+        numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect()
+    }
+
+    fn group_sizes(&self) -> Result<GroupSizes<BufferedFile>> {
+        let memory = unsafe { pg_sys::get_hash_memory_limit() };
+        let mut words = words_from_system().map_err(internal)?;
+        Ok(GroupSizes::new(memory, self.max_size, &mut words))
+    }
+
+    fn add_all(&mut self, sizes: GroupSizes<BufferedFile>) -> Result<()> {
+        let mut outcome = Ok(());
+        sizes.finish(
+            |region, size| {
+                if outcome.is_ok() {
+                    outcome = self.add(region, size);
+                }
+            },
+            &mut || {
+                pgrx::check_for_interrupts!();
+            },
+        );
+        outcome
+    }
+
+    /// Error: more different sizes than memory should hold.
+    fn add(&mut self, region: u32, size: u32) -> Result<()> {
+        let region = region as usize;
+        if region >= self.tallies.len() {
+            self.tallies.resize_with(region + 1, Tally::default);
+        }
+        let tally = &mut self.tallies[region];
+        let before = tally.bytes();
+        tally.add(size.min(self.max_size).into(), 1);
+        self.bytes += tally.bytes() - before;
+        if self.bytes > ROOM { Err(Tally::too_large()) } else { Ok(()) }
+    }
+}
+
+/// A number of entities; NULL and negative ones count as 0.
+fn entities(row: &StreamedRow, column: usize) -> u32 {
+    let number = row.integer(column).unwrap_or(0).max(0);
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Makes keys of the columns of rows.
+struct Keys(KeyMaker);
+
+impl Keys {
+    fn new(key: &[Layout]) -> Result<Keys> {
+        let columns = key.iter().map(|layout| match layout {
+            Layout::ByValue(_) => KeyColumn::Fixed(8),
+            Layout::Fixed(width) => KeyColumn::Fixed(*width),
+            Layout::Varying => KeyColumn::Varying,
+        });
+        let columns: Vec<KeyColumn> = columns.collect();
+        Ok(Keys(KeyMaker::new(&columns, &mut words_from_system().map_err(internal)?)))
+    }
+
+    /// Takes the columns of a key, unless one is NULL.
+    fn put(&mut self, row: &StreamedRow, columns: Range<usize>) -> bool {
+        if columns.clone().any(|column| row.is_null(column)) {
+            return false;
+        }
+        for column in columns {
+            let varying = row.layout(column) == Layout::Varying;
+            row.with_bytes(column, |bytes| match varying {
+                true => self.0.varying(bytes),
+                false => self.0.fixed(bytes),
+            });
+        }
+        true
+    }
+
+    fn finish(&mut self) -> GroupKey {
+        self.0.finish()
+    }
+
+    fn finish_with(&mut self, region: u32) -> GroupKey {
+        self.0.fixed(&u64::from(region).to_le_bytes());
+        self.0.finish()
+    }
+}
+
+/// The regions that occur, numbered.
+///
+/// A region is what its columns print. Printing is slow, but the same bytes print the same.
+struct Regions {
+    columns: Range<usize>,
+    keys: Keys,
+    by_bytes: HashMap<GroupKey, u32, KeyHasher>,
+    by_path: HashMap<Vec<String>, u32>,
+}
+
+impl Regions {
+    fn new(layouts: &[Layout]) -> Result<Regions> {
+        let mut words = words_from_system().map_err(internal)?;
+        Ok(Regions {
+            columns: 0..layouts.len(),
+            keys: Keys::new(layouts)?,
+            by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
+            by_path: HashMap::new(),
+        })
+    }
+
+    /// The number of a row's region; the row begins with the region's columns.
+    fn number(&mut self, row: &StreamedRow) -> u32 {
+        if !self.keys.put(row, self.columns.clone()) {
+            return self.number_by_path(row); // checked tables have no NULL there
+        }
+        let bytes = self.keys.finish();
+        if let Some(&number) = self.by_bytes.get(&bytes) {
+            return number;
+        }
+        let number = self.number_by_path(row);
+        self.by_bytes.insert(bytes, number);
+        number
+    }
+
+    fn number_by_path(&mut self, row: &StreamedRow) -> u32 {
+        let path = self.columns.clone().map(|column| row.printed(column)).collect();
+        let next = self.by_path.len() as u32;
+        *self.by_path.entry(path).or_insert(next)
+    }
+}

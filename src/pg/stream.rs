@@ -1,0 +1,191 @@
+//! The rows of a SELECT one by one as the executor makes them, without a copy of them all.
+
+use super::errors::{Result, internal};
+use pgrx::pg_sys::panic::pgrx_extern_c_guard;
+use pgrx::pg_sys::{Datum, Oid};
+use pgrx::prelude::*;
+use std::ffi::{CString, c_int};
+
+/// How PostgreSQL holds the values of a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// In the datum itself, of that many bytes.
+    ByValue(usize),
+    /// Behind a pointer, of that many bytes.
+    Fixed(usize),
+    /// A varlena.
+    Varying,
+}
+
+impl Layout {
+    pub(super) fn of(type_oid: Oid) -> Layout {
+        let (mut length, mut by_value) = (0, false);
+        unsafe { pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value) };
+        match usize::try_from(length) {
+            Ok(length) if by_value => Layout::ByValue(length),
+            Ok(length) => Layout::Fixed(length),
+            Err(_) => Layout::Varying, // no column is of a pseudo-type such as cstring
+        }
+    }
+}
+
+/// A column of a streamed row.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    type_oid: Oid,
+    layout: Layout,
+}
+
+/// A row, for as long as it is visited. Columns are counted from 0.
+pub(super) struct StreamedRow<'a> {
+    values: &'a [Datum],
+    nulls: &'a [bool],
+    columns: &'a [Column],
+}
+
+impl StreamedRow<'_> {
+    pub(super) fn is_null(&self, column: usize) -> bool {
+        self.nulls[column]
+    }
+
+    pub(super) fn layout(&self, column: usize) -> Layout {
+        self.columns[column].layout
+    }
+
+    /// A value of an integer type.
+    pub(super) fn integer(&self, column: usize) -> Option<i64> {
+        match self.columns[column].layout {
+            Layout::ByValue(width) if !self.nulls[column] => {
+                Some(sign_extended(self.values[column], width))
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives `visit` the bytes of a value that is not NULL. What is held in a datum has 8, with its
+    /// sign extended: integers that are equal have the same, whatever their types.
+    pub(super) fn with_bytes<T>(&self, column: usize, visit: impl FnOnce(&[u8]) -> T) -> T {
+        let value = self.values[column];
+        match self.columns[column].layout {
+            Layout::ByValue(width) => visit(&sign_extended(value, width).to_le_bytes()),
+            Layout::Fixed(width) => {
+                visit(unsafe { std::slice::from_raw_parts(value.cast_mut_ptr(), width) })
+            }
+            Layout::Varying => unsafe {
+                let given: *mut pg_sys::varlena = value.cast_mut_ptr();
+                let is_plain = pgrx::varatt_is_4b_u(given)
+                    || (pgrx::varatt_is_1b(given) && !pgrx::varatt_is_1b_e(given));
+                let plain = if is_plain { given } else { pg_sys::pg_detoast_datum_packed(given) };
+                let length = pgrx::varsize_any_exhdr(plain);
+                let bytes = std::slice::from_raw_parts(pgrx::vardata_any(plain).cast(), length);
+                let result = visit(bytes);
+                if !std::ptr::eq(plain, given) {
+                    pg_sys::pfree(plain.cast());
+                }
+                result
+            },
+        }
+    }
+
+    /// What the type's output function prints; nothing for NULL, as `concat` does.
+    pub(super) fn printed(&self, column: usize) -> String {
+        if self.nulls[column] {
+            return String::new();
+        }
+        let (mut function, mut is_varlena) = (Oid::INVALID, false);
+        unsafe {
+            pg_sys::getTypeOutputInfo(
+                self.columns[column].type_oid,
+                &mut function,
+                &mut is_varlena,
+            );
+            let printed = pg_sys::OidOutputFunctionCall(function, self.values[column]);
+            let text = Datum::from(pg_sys::cstring_to_text(printed));
+            String::from_datum(text, false).unwrap_or_default()
+        }
+    }
+}
+
+fn sign_extended(value: Datum, width: usize) -> i64 {
+    let unused = 64 - 8 * width.clamp(1, 8) as u32;
+    ((value.value() as i64) << unused) >> unused
+}
+
+/// Where the executor sends rows. The first field makes it a `DestReceiver` of PostgreSQL.
+#[repr(C)]
+struct Receiver<V> {
+    base: pg_sys::DestReceiver,
+    columns: Vec<Column>,
+    visit: V,
+    outcome: Result<()>,
+}
+
+/// Runs a SELECT under the snapshot of the calling statement, like `read_rows`, and gives each row
+/// to `visit`, up to an error.
+pub(super) fn stream_rows<V>(sql: &str, visit: V) -> Result<()>
+where
+    V: FnMut(&StreamedRow) -> Result<()>,
+{
+    let sql = CString::new(sql).map_err(internal)?;
+    let base = pg_sys::DestReceiver {
+        receiveSlot: Some(receive::<V>),
+        rStartup: Some(start_up::<V>),
+        rShutdown: Some(do_nothing),
+        rDestroy: Some(do_nothing),
+        // any but those for which the caller of the executor does more than to call the functions
+        mydest: pg_sys::CommandDest::DestTuplestore,
+    };
+    let mut receiver = Receiver { base, columns: Vec::new(), visit, outcome: Ok(()) };
+    Spi::connect(|_| {
+        let options = pg_sys::SPIExecuteOptions {
+            read_only: true, // keeps the active snapshot
+            dest: (&raw mut receiver).cast(),
+            ..Default::default()
+        };
+        match unsafe { pg_sys::SPI_execute_extended(sql.as_ptr(), &options) } {
+            status if status == pg_sys::SPI_OK_SELECT as i32 => Ok(()),
+            status => Err(internal(format!("a query ended with status {status}"))),
+        }
+    })?;
+    receiver.outcome
+}
+
+// #[pg_guard] does not take generic functions
+unsafe extern "C-unwind" fn start_up<V>(
+    receiver: *mut pg_sys::DestReceiver,
+    _operation: c_int,
+    descriptor: pg_sys::TupleDesc,
+) {
+    unsafe {
+        pgrx_extern_c_guard(|| {
+            let receiver = &mut *receiver.cast::<Receiver<V>>();
+            let types = (1..=(*descriptor).natts)
+                .map(|position| pg_sys::SPI_gettypeid(descriptor, position));
+            receiver.columns =
+                types.map(|type_oid| Column { type_oid, layout: Layout::of(type_oid) }).collect();
+        });
+    }
+}
+
+unsafe extern "C-unwind" fn receive<V: FnMut(&StreamedRow) -> Result<()>>(
+    slot: *mut pg_sys::TupleTableSlot,
+    receiver: *mut pg_sys::DestReceiver,
+) -> bool {
+    unsafe {
+        pgrx_extern_c_guard(|| {
+            let Receiver { columns, visit, outcome, .. } = &mut *receiver.cast::<Receiver<V>>();
+            let wanted = columns.len();
+            if ((*slot).tts_nvalid as usize) < wanted {
+                pg_sys::slot_getsomeattrs_int(slot, wanted as c_int);
+            }
+            *outcome = visit(&StreamedRow {
+                values: std::slice::from_raw_parts((*slot).tts_values, wanted),
+                nulls: std::slice::from_raw_parts((*slot).tts_isnull, wanted),
+                columns,
+            });
+            outcome.is_ok()
+        })
+    }
+}
+
+unsafe extern "C-unwind" fn do_nothing(_receiver: *mut pg_sys::DestReceiver) {}
