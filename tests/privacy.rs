@@ -407,8 +407,8 @@ fn sensitivity_one(declared: &Arguments, table: &Table) -> Vec<u64> {
             let noise = DiscreteLaplace::new(Scale::new(1, level_plan.epsilon).unwrap());
             for region in &truth[tree.level(level)] {
                 let mechanism = plan.mechanism(level_plan, region.groups()).unwrap();
-                let noisy = mechanism.measure(region).map(|exact| exact + noise.sample(words));
-                released.push(mechanism.reconstruct(noisy).released());
+                let estimate = mechanism.estimate(region, |exact| exact + noise.sample(words));
+                released.push(estimate.released());
             }
         }
         released

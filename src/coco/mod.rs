@@ -6,6 +6,8 @@
 //! It is held as runs (size, groups), so the work grows with the number of distinct sizes or with
 //! K, never with G, except for the noise of `Hg`.
 
+mod cut;
+mod cut_choice;
 mod estimate;
 mod histogram;
 mod isotonic;

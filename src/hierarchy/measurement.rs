@@ -20,13 +20,16 @@ pub(super) enum Measured {
 
 /// What the plan's consistency method wants to know of a level's regions, in their order.
 ///
+/// `parents`: what was measured of the region that each lies in, if anything.
+///
 /// `checkpoint` is called at least once per region; it may unwind.
 ///
 /// Errors: a noise scale that cannot be sampled.
-pub(super) fn measure<R: RandomWords + ?Sized>(
+pub(super) fn measure<'a, R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
     level: &LevelPlan,
     truth: &[Coco],
+    parents: impl Iterator<Item = Option<&'a Measured>>,
     words: &mut R,
     checkpoint: &mut dyn FnMut(),
 ) -> Result<Vec<Measured>, ScaleError> {
@@ -42,9 +45,12 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             .map(|values| Measured::Cells { values, variance })
             .collect());
     }
-    let measure_region = |region: &Coco| {
+    let measure_region = |(region, parent): (&Coco, Option<&Measured>)| {
         checkpoint();
-        let mechanism = plan.mechanism(level, region.groups())?;
+        let mut mechanism = plan.mechanism(level, region.groups())?;
+        if let Some(Measured::Estimate(parent)) = parent {
+            mechanism = mechanism.below(parent);
+        }
         Ok(match plan.consistency() {
             Consistency::Cumulative => Measured::Cells {
                 values: mechanism.release_cumulative(region, words, checkpoint),
@@ -57,7 +63,7 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             _ => Measured::Estimate(mechanism.release(region, words, checkpoint)),
         })
     };
-    truth.iter().map(measure_region).collect()
+    truth.iter().zip(parents).map(measure_region).collect()
 }
 
 /// The regions' estimates, where these were measured.
