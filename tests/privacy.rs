@@ -9,7 +9,7 @@
 //! are known by a hash; where two share one, that is post-processing.
 //!
 //! *False alarms.* A correct build fails for one pair with probability [`ALPHA`] = 1e-9 at most,
-//! and five tests of correct builds judge at most [`MOST_PAIRS`] = 100 pairs each: 5e-7 in all.
+//! and seven tests of correct builds judge at most [`MOST_PAIRS`] = 100 pairs each: 7e-7 in all.
 //!
 //! *Power.* The same tester has to reject planted bugs. See [`planted_bugs_are_rejected`].
 //!
@@ -348,6 +348,17 @@ fn hg_keeps_epsilon() {
     assert_estimator_is_correct(1.0, &["Hg"]);
 }
 
+#[test]
+fn a_cut_keeps_epsilon() {
+    assert_estimator_is_correct(1.0, &["cut:1"]);
+}
+
+/// The parent's estimate tells the cut of a leaf, the noisy columns that of a root.
+#[test]
+fn a_cut_that_follows_from_releases_keeps_epsilon() {
+    assert_estimator_is_correct(1.0, &["cut"]);
+}
+
 /// What the small tables leave out: more levels, groups and sizes, different levels, units of two
 /// entities.
 #[test]
@@ -374,6 +385,10 @@ fn other_plans_keep_epsilon() {
         (unit_of_two(new(1.0, &["Hc"], "none")), two_leaves()),
         (unit_of_two(new(1.0, &["Hc_l2"], "matching")), two_leaves()),
         (unit_of_two(new(1.0, &["Hg"], "matching")), two_leaves()),
+        (unit_of_two(new(1.0, &["cut:2"], "none")), Table::new([("", &[1, 2, 2])])),
+        (max_size(8, new(1.0, &["cut"], "none")), Table::new([("", &[1, 4, 5])])),
+        (max_size(8, new(1.0, &["cut"], "bottom_up")), two_leaves()),
+        (new(1.5, &["cut"], "matching"), three_levels()),
         (new(1.5, &["H"], "topdown"), two_leaves()),
         (new(1.5, &["Hc_l2"], "cumulative"), two_leaves()),
         (max_size(4, new(1.5, &["Hc"], "cumulative")), beyond_max_size()),
@@ -443,6 +458,13 @@ fn regions_from_entities(declared: &Arguments, table: &Table) -> Vec<u64> {
     correct(declared, &named)
 }
 
+/// Bug: the cut is at the largest size, which is data.
+fn cut_from_the_data(declared: &Arguments, table: &Table) -> Vec<u64> {
+    const CUTS: [&[&str]; 4] = [&["cut:0"], &["cut:1"], &["cut:2"], &["cut:3"]];
+    let largest = table.leaves.values().flatten().max().copied().unwrap_or(0);
+    correct(&Arguments { estimators: CUTS[largest as usize], ..*declared }, table)
+}
+
 /// Power: in 80 to 200 repetitions of each of these the lower bound was on average 12 or more of
 /// its standard deviations above the declared epsilon, and never below 1.4 times that epsilon. A
 /// leak cannot be missed: the two sides share no output, and the bound is all that the runs allow.
@@ -453,7 +475,7 @@ fn planted_bugs_are_rejected() {
     let root = |sizes| Table::new([("", sizes)]);
     let leaves = |a, b| Table::new([("a", a), ("b", b)]);
     let shares = |shares, arguments| Arguments { shares: Some(shares), ..arguments };
-    let bugs: [(&str, Build, Arguments, Table); 17] = [
+    let bugs: [(&str, Build, Arguments, Table); 19] = [
         ("halved noise", halved_noise, new(2.0, &["H"], "none"), root(&[1, 2, 2])),
         ("halved noise", halved_noise, new(1.0, &["Hc"], "none"), root(&[0, 1, 1])),
         ("halved noise", halved_noise, new(1.0, &["Hc_l2"], "none"), root(&[1, 1])),
@@ -482,6 +504,8 @@ fn planted_bugs_are_rejected() {
             shares(&[0.1, 0.9], new(2.0, &["Hc"], "chain")),
             Table::new([("a", &[0]), ("b", &[0]), ("c", &[0])]),
         ),
+        ("halved noise", halved_noise, new(1.0, &["cut:1"], "none"), root(&[1, 1])),
+        ("cut leaks", cut_from_the_data, new(0.3, &["cut"], "none"), root(&[0])),
         ("groups leak", groups_from_entities, new(1.0, &["Hc"], "none"), leaves(&[0], &[2])),
         ("groups leak", groups_from_entities, new(1.0, &["Hg"], "matching"), root(&[0, 1])),
         ("regions leak", regions_from_entities, new(1.0, &["Hc"], "matching"), leaves(&[0], &[2])),

@@ -92,7 +92,7 @@ impl fmt::Display for PlanError {
             PlanError::Scale { value, error } => write!(f, "epsilon {value} {error}"),
             PlanError::Estimator { word } => write!(f, "estimators: unknown word \"{word}\""),
             PlanError::Cut { cut, max_size } => {
-                write!(f, "estimators: cut:{cut} is beyond max_size {max_size}")
+                write!(f, "\"cut:{cut}\" is beyond max_size {max_size}")
             }
             PlanError::EstimatorCount { got, levels } => write!(
                 f,
