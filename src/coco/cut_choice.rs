@@ -74,3 +74,73 @@ pub(super) fn cut_here(node: &Public, noisy: &[i64]) -> bool {
     let columns = (node.max_size - edge as u64) as f64;
     groups + node.scale < (edge - last) as f64 && rows < columns
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::estimate::EstimatedRun;
+    use super::*;
+
+    fn node(groups: u64, max_size: u64, scale: f64) -> Public {
+        Public { groups, max_size, scale, variance: 2.0 * scale * scale }
+    }
+
+    /// About `density` / size^2 groups of each size up to 10,000.
+    fn falling(density: f64) -> Estimate {
+        let run = |size: u64| EstimatedRun {
+            size,
+            variance: 1.0,
+            groups: (density / size as f64) as u64 - (density / (size + 1) as f64) as u64,
+        };
+        Estimate::new((1..10_000).map(run).collect())
+    }
+
+    #[test]
+    fn edges_grow_by_at_most_a_half_and_end_with_the_largest_size() {
+        assert_eq!(edges(20).collect::<Vec<_>>(), [1, 2, 3, 4, 6, 8, 12, 16, 20]);
+        assert_eq!(edges(1).collect::<Vec<_>>(), [1]);
+        assert_eq!(edges(8).last(), Some(8));
+    }
+
+    /// Density 1 is at 100 for the parent and, for a child with 1/25 of its groups, at 20.
+    #[test]
+    fn the_cut_is_where_the_density_is_one() {
+        let parent = falling(10_000.0);
+        let groups: u64 = parent.runs().iter().map(|run| run.groups).sum();
+        for scale in [0.5, 1.0, 10.0, 100.0] {
+            let cut = |groups| cut_like(&parent, &node(groups, 10_000, scale));
+            assert!((64..=128).contains(&cut(groups)), "{}", cut(groups));
+            assert!((12..=24).contains(&cut(groups / 25)), "{}", cut(groups / 25));
+            assert!(cut(1) <= 2);
+            assert_eq!(cut_like(&parent, &node(u64::MAX / 2, 1000, scale)), 1000);
+        }
+    }
+
+    /// Sizes that hardly occur can lie below those that matter.
+    #[test]
+    fn a_late_crowd_is_measured_by_columns() {
+        let crowd = (100..200).map(|size| EstimatedRun { size, variance: 1.0, groups: 1000 });
+        let cut = cut_like(&Estimate::new(crowd.collect()), &node(100_000, 10_000, 1.0));
+        assert_eq!(cut, 256);
+    }
+
+    #[test]
+    fn an_estimate_without_groups_tells_nothing() {
+        assert_eq!(cut_like(&Estimate::default(), &node(5, 10, 1.0)), 0);
+    }
+
+    #[test]
+    fn columns_go_on_while_groups_are_dense_or_many() {
+        let parent = falling(10_000.0);
+        let upto = |size: u64| -> u64 {
+            let runs = parent.runs().iter().take_while(|run| run.size <= size);
+            runs.map(|run| run.groups).sum()
+        };
+        let columns: Vec<i64> = (0..10_000).map(|size| upto(size) as i64).collect();
+        let public = node(upto(10_000), 10_000, 3.0);
+        let stop = (1..=columns.len()).find(|&count| cut_here(&public, &columns[..count]));
+        assert!(stop.is_some_and(|cut| (96..=192).contains(&cut)), "{stop:?}");
+        // as many groups as columns are still to come
+        assert!(!cut_here(&node(1_000_000, 10_000, 3.0), &[0; 96]));
+        assert!(cut_here(&node(9_000, 10_000, 3.0), &[0; 96]));
+    }
+}
