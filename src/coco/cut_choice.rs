@@ -36,26 +36,47 @@ fn saving(density: f64, scale: f64) -> f64 {
     rows - columns
 }
 
-/// The cut with the least predicted error for a node whose parent has this estimate, scaled to the
-/// node's number of groups.
-pub(super) fn cut_like(parent: &Estimate, node: &Public) -> u64 {
-    let of_parent: u64 = parent.runs().iter().map(|run| run.groups).sum();
-    let share = node.groups as f64 / (of_parent as f64).max(1.0);
-    let mut runs = parent.runs().iter().peekable();
-    let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
-    for edge in edges(node.max_size) {
-        let mut groups = 0;
-        while let Some(run) = runs.next_if(|run| run.size < edge) {
-            groups += run.groups;
+/// How many groups a released estimate has in each stretch of sizes: what tells the cut of the nodes
+/// below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Without those of size K, which every cut measures alike.
+    groups: Vec<u64>,
+    all: u64,
+}
+
+impl Profile {
+    /// `max_size`: the public K of the estimate and of all nodes below it.
+    pub fn new(estimate: &Estimate, max_size: u64) -> Profile {
+        let mut runs = estimate.runs().iter().peekable();
+        let mut groups_below = |edge: u64| {
+            let mut groups = 0;
+            while let Some(run) = runs.next_if(|run| run.size < edge) {
+                groups += run.groups;
+            }
+            groups
+        };
+        Profile {
+            groups: edges(max_size).map(&mut groups_below).collect(),
+            all: estimate.runs().iter().map(|run| run.groups).sum(),
         }
-        let sizes = (edge - from) as f64;
-        saved += sizes * saving(groups as f64 * share / sizes, node.scale);
-        if saved > best.0 {
-            best = (saved, edge);
-        }
-        from = edge;
     }
-    best.1
+
+    /// The cut with the least predicted error for a node where groups of all sizes are rarer in
+    /// proportion.
+    pub(super) fn cut(&self, node: &Public) -> u64 {
+        let share = node.groups as f64 / (self.all as f64).max(1.0);
+        let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
+        for (edge, groups) in edges(node.max_size).zip(&self.groups) {
+            let sizes = (edge - from) as f64;
+            saved += sizes * saving(*groups as f64 * share / sizes, node.scale);
+            if saved > best.0 {
+                best = (saved, edge);
+            }
+            from = edge;
+        }
+        best.1
+    }
 }
 
 /// Whether the noisy columns so far say that rows should follow: since the last edge there was less
@@ -107,11 +128,13 @@ mod tests {
         let parent = falling(10_000.0);
         let groups: u64 = parent.runs().iter().map(|run| run.groups).sum();
         for scale in [0.5, 1.0, 10.0, 100.0] {
-            let cut = |groups| cut_like(&parent, &node(groups, 10_000, scale));
+            let profile = Profile::new(&parent, 10_000);
+            let cut = |groups| profile.cut(&node(groups, 10_000, scale));
             assert!((64..=128).contains(&cut(groups)), "{}", cut(groups));
             assert!((12..=24).contains(&cut(groups / 25)), "{}", cut(groups / 25));
             assert!(cut(1) <= 2);
-            assert_eq!(cut_like(&parent, &node(u64::MAX / 2, 1000, scale)), 1000);
+            let node = node(u64::MAX / 2, 1000, scale);
+            assert_eq!(Profile::new(&parent, 1000).cut(&node), 1000);
         }
     }
 
@@ -119,13 +142,13 @@ mod tests {
     #[test]
     fn a_late_crowd_is_measured_by_columns() {
         let crowd = (100..200).map(|size| EstimatedRun { size, variance: 1.0, groups: 1000 });
-        let cut = cut_like(&Estimate::new(crowd.collect()), &node(100_000, 10_000, 1.0));
-        assert_eq!(cut, 256);
+        let profile = Profile::new(&Estimate::new(crowd.collect()), 10_000);
+        assert_eq!(profile.cut(&node(100_000, 10_000, 1.0)), 256);
     }
 
     #[test]
     fn an_estimate_without_groups_tells_nothing() {
-        assert_eq!(cut_like(&Estimate::default(), &node(5, 10, 1.0)), 0);
+        assert_eq!(Profile::new(&Estimate::default(), 10).cut(&node(5, 10, 1.0)), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! in any groups, neighbours differ by k such steps, and every distance is at most k times as large.
 
 use super::cut::{Public, columns};
-use super::cut_choice::cut_like;
+use super::cut_choice::Profile;
 use super::estimate::{Estimate, EstimatedRun};
 use super::histogram::Coco;
 use super::isotonic::isotonic_l2;
@@ -227,11 +227,11 @@ impl CocoMechanism {
         }
     }
 
-    /// The same mechanism for a child of a node that has this released estimate: where the cut is
-    /// left open, the estimate tells it.
-    pub fn below(mut self, parent: &Estimate) -> CocoMechanism {
+    /// The same mechanism for a child of a node whose released estimate has this profile: where the
+    /// cut is left open, the profile tells it.
+    pub fn below(mut self, parent: &Profile) -> CocoMechanism {
         if self.method == Method::Cut {
-            self.method = Method::CutAt(cut_like(parent, &self.public()));
+            self.method = Method::CutAt(parent.cut(&self.public()));
         }
         self
     }

@@ -16,6 +16,7 @@ mod simplex;
 mod statistics;
 mod storage;
 
+pub use cut_choice::Profile;
 pub use estimate::{Estimate, EstimatedRun};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};

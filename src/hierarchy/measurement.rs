@@ -4,7 +4,7 @@ use super::consistency::Consistency;
 use super::noisy_counts::NoisyCounts;
 use super::plan::{LevelPlan, ReleasePlan};
 use super::tree::Tree;
-use crate::coco::{Coco, Estimate};
+use crate::coco::{Coco, Estimate, Method, Profile};
 use crate::noise::{RandomWords, ScaleError};
 
 /// What was released of a region, before consistency.
@@ -20,7 +20,7 @@ pub(super) enum Measured {
 
 /// What the plan's consistency method wants to know of a level's regions, in their order.
 ///
-/// `parents`: what was measured of the region that each lies in, if anything.
+/// `parents`: the profile of the region that each lies in, where it has one.
 ///
 /// `checkpoint` is called at least once per region; it may unwind.
 ///
@@ -29,7 +29,7 @@ pub(super) fn measure<'a, R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
     level: &LevelPlan,
     truth: &[Coco],
-    parents: impl Iterator<Item = Option<&'a Measured>>,
+    parents: impl Iterator<Item = Option<&'a Profile>>,
     words: &mut R,
     checkpoint: &mut dyn FnMut(),
 ) -> Result<Vec<Measured>, ScaleError> {
@@ -45,10 +45,10 @@ pub(super) fn measure<'a, R: RandomWords + ?Sized>(
             .map(|values| Measured::Cells { values, variance })
             .collect());
     }
-    let measure_region = |(region, parent): (&Coco, Option<&Measured>)| {
+    let measure_region = |(region, parent): (&Coco, Option<&Profile>)| {
         checkpoint();
         let mut mechanism = plan.mechanism(level, region.groups())?;
-        if let Some(Measured::Estimate(parent)) = parent {
+        if let Some(parent) = parent {
             mechanism = mechanism.below(parent);
         }
         Ok(match plan.consistency() {
@@ -64,6 +64,22 @@ pub(super) fn measure<'a, R: RandomWords + ?Sized>(
         })
     };
     truth.iter().zip(parents).map(measure_region).collect()
+}
+
+/// What regions tell about those below them, for a level that is measured after theirs: profiles
+/// where estimates were released and the level's cut follows from them.
+pub(super) fn profiles(
+    plan: &ReleasePlan,
+    level: &LevelPlan,
+    regions: &[Measured],
+) -> Vec<Option<Profile>> {
+    let profile = |region: &Measured| match region {
+        Measured::Estimate(estimate) if level.method == Method::Cut => {
+            Some(Profile::new(estimate, plan.max_size()))
+        }
+        _ => None,
+    };
+    regions.iter().map(profile).collect()
 }
 
 /// The regions' estimates, where these were measured.

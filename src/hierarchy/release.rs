@@ -1,6 +1,6 @@
 //! Carrying out a plan on the histograms of a tree.
 
-use super::measurement::{Measured, measure};
+use super::measurement::{Measured, measure, profiles};
 use super::plan::{PlanError, ReleasePlan};
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco, Estimate};
@@ -81,8 +81,15 @@ pub fn release<R: RandomWords + ?Sized>(
             continue;
         };
         let truth = &truth[regions.clone()];
-        let above = level.checked_sub(1).filter(|above| plan.levels()[*above].is_some());
-        let parents = tree.parents(level).map(|parent| above.and(measured.get(parent?)));
+        let above = match level.checked_sub(1) {
+            Some(above) if plan.levels()[above].is_some() => tree.level(above),
+            _ => 0..0,
+        };
+        let profiles = profiles(plan, level_plan, &measured[above.clone()]);
+        let parents = tree.parents(level).map(|parent| {
+            let place = parent?.checked_sub(above.start)?;
+            profiles.get(place)?.as_ref()
+        });
         let checkpoint = &mut || observer.checkpoint();
         let of_level = measure(plan, level_plan, truth, parents, words, checkpoint)?;
         measured.extend(of_level);
