@@ -33,8 +33,11 @@
 //! O(T + m + t) draws and not G. They are fitted by isotonic regression in the L2 norm. The m largest
 //! get the size T + b^. Of the others those do for which b^ exceeds t ln(2M + 2), which M values of
 //! noise alone seldom do, by more than the columns' cost grows when one group more is taken from
-//! them: this weighs the likelihoods of the two measurements. All other groups get their sizes from
-//! the columns.
+//! them: this weighs the likelihoods of the two measurements. (Without it, a cut far above most
+//! groups had a multiple of the error.) All other groups get their sizes from the columns.
+//!
+//! Medians of the rows instead of means were better by 1 % at most where every region keeps its own
+//! estimate, and worse at the root once regions are merged.
 //!
 //! Variances are those of Kuo et al., section 5.1, with the variance v of the noise that is used in
 //! place of 2 t^2.
