@@ -29,6 +29,15 @@ fn dp_range_release(
     let plan = plan(truth.bounds().bins(), epsilon, delta, method, 1, None)?;
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
+        if dataset.source.size_column.is_some() {
+            return Err(invalid(
+                format!(
+                    "dataset \"{name}\" has a size_column: its rows are groups, and one entity more \
+                     moves a group from one bin to another"
+                ),
+                "Declare a dataset whose entities are the rows that are counted.",
+            ));
+        }
         if dataset.source.privacy_unit.is_some() {
             return Err(invalid(
                 format!(
@@ -128,10 +137,10 @@ fn of_dataset(
     let mut words = words_from_system().map_err(internal)?;
     let release = plan.release(&cells.sums(truth.counts()), &mut words, &mut { checkpoint });
     let answers = ranges.into_iter().zip(asked).map(|(range, cells)| {
-        let (sum, variance) = answer(&release, cells);
-        (range, sum, variance)
+        let (sum, stddev) = answer(&release, cells)?;
+        Ok((range, sum, stddev))
     });
-    Ok(TableIterator::new(answers.collect::<Vec<AnswerRow>>()))
+    Ok(TableIterator::new(answers.collect::<Result<Vec<AnswerRow>>>()?))
 }
 
 /// `questions`: what is asked, if that is known; what words do not say otherwise is made for it.
@@ -201,9 +210,17 @@ fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
 }
 
 /// The answer to a range of bins by their positions, and its standard deviation.
-fn answer(release: &RangeRelease, bins: Range<usize>) -> (f64, f64) {
+fn answer(release: &RangeRelease, bins: Range<usize>) -> Result<(f64, f64)> {
     checkpoint();
-    (release.sum(bins.clone()), release.variance(bins).sqrt())
+    let variance = release.variance(bins.clone(), &mut { checkpoint }).ok_or_else(forged)?;
+    Ok((release.sum(bins), variance.sqrt()))
+}
+
+fn forged() -> ErrorReport {
+    invalid(
+        "r: no release has noise of this scale",
+        "Only a value that dp_range_release made has answers.",
+    )
 }
 
 #[pg_extern(immutable, parallel_safe)]
@@ -220,19 +237,19 @@ fn dp_range_sums(
     let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
     let answers = ranges.into_iter().map(|range| {
         let bins = positions(released.bounds(), range.half_open());
-        let (sum, stddev) = answer(released.release(), bins);
-        (range, sum, stddev)
+        let (sum, stddev) = answer(released.release(), bins)?;
+        Ok((range, sum, stddev))
     });
-    Ok(TableIterator::new(answers.collect::<Vec<AnswerRow>>()))
+    Ok(TableIterator::new(answers.collect::<Result<Vec<AnswerRow>>>()?))
 }
 
 #[pg_extern(immutable, parallel_safe)]
 fn dp_unnest_ranges(
     r: DpRanges,
-) -> TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))> {
-    let bins = (r.bounds().lo()..r.bounds().hi()).zip(0usize..);
-    TableIterator::new(bins.map(move |(bin, index)| {
-        let (value, stddev) = answer(r.release(), index..index + 1);
-        (bin, value, stddev)
-    }))
+) -> Result<TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))>> {
+    let variances = r.release().variances_of_bins(&mut { checkpoint }).ok_or_else(forged)?;
+    let bins = (r.bounds().lo()..r.bounds().hi()).zip(variances).enumerate();
+    Ok(TableIterator::new(bins.map(move |(index, (bin, variance))| {
+        (bin, r.release().sum(index..index + 1), variance.sqrt())
+    })))
 }

@@ -3,6 +3,7 @@
 
 use super::errors::{Result, error};
 use super::expanded;
+use super::ranges::checkpoint;
 use crate::coco::{self, Coco, DpCoco, Tally};
 use crate::ranges::{self, Bins, DpRanges, DpRangesFormatError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
@@ -130,13 +131,13 @@ impl Stored for DpRanges {
     type FormatError = DpRangesFormatError;
 
     fn read_text(text: &str) -> std::result::Result<DpRanges, Self::FormatError> {
-        DpRanges::parse(text)
+        DpRanges::parse(text, &mut { checkpoint })
     }
     fn text(&self) -> String {
         self.to_json().to_string()
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpRanges, Self::FormatError> {
-        DpRanges::from_bytes(bytes)
+        DpRanges::from_bytes(bytes, &mut { checkpoint })
     }
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()

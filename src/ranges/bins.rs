@@ -151,7 +151,8 @@ impl Bins {
 
     /// The bins that are not empty, with their counts.
     fn filled(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
-        (self.bounds.lo..).zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
+        let bins = self.bounds.lo..self.bounds.hi;
+        bins.zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -354,6 +355,15 @@ mod tests {
         assert_eq!(Bins::parse("[0,9){}").unwrap(), Bins::empty(bounds(0, 9)));
         let json = of(bounds(0, 9), &[1, 1, 7]).to_json();
         assert_eq!(json, serde_json::json!({"lo": 0, "hi": 9, "counts": {"1": 2, "7": 1}}));
+    }
+
+    #[test]
+    fn bins_reach_to_the_end_of_bigint() {
+        let mut bins = Bins::empty(bounds(i64::MAX - 2, i64::MAX));
+        bins.add(i64::MAX, 5);
+        assert_eq!(Bins::parse(&bins.to_string()).unwrap(), bins);
+        assert_eq!(Bins::from_bytes(&bins.to_bytes()).unwrap(), bins);
+        assert_eq!(bins.to_json()["counts"], serde_json::json!({"9223372036854775806": 5}));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use winter_math::{FieldElement, StarkField};
 /// What is rounded is a strategy of which what is measured, its sensitivity and its variances are
 /// then exact: a coarse one costs accuracy only, and that is stated.
 pub fn resolution(rho: f64) -> u32 {
-    // noise for columns of length 1; those of the longest strategy, for the prefixes of 2^22 bins,
+    // noise for columns of length 1; those of the longest strategy, for the prefixes of 2^20 bins,
     // are below 3, and the samplers go to 10^9 > 3 * 2^28
     let sigma = (1.0 / (2.0 * rho)).sqrt();
     ((1u64 << 28) as f64 / sigma).log2().floor().clamp(16.0, 26.0) as u32
@@ -26,12 +26,21 @@ pub fn resolution(rho: f64) -> u32 {
 
 /// The `length` values sum_j a_j b_{i-j}, i = `skip` .. `skip + length`, of the cyclic convolution
 /// over the smallest power of two >= `period`, given that each is at most 2^62 in
-/// magnitude. Neither list may be longer than that power of two.
-pub fn cyclic_exact(a: &[i64], b: &[i64], period: usize, skip: usize, length: usize) -> Vec<i64> {
+/// magnitude. Neither list may be longer than that power of two. `checkpoint` is called before each
+/// transform; it may unwind.
+pub fn cyclic_exact(
+    a: &[i64],
+    b: &[i64],
+    period: usize,
+    skip: usize,
+    length: usize,
+    checkpoint: &mut dyn FnMut(),
+) -> Vec<i64> {
     // the transforms need two elements at least
     let size = period.next_power_of_two().max(2);
     let twiddles = get_twiddles::<BaseElement>(size);
-    let transform = |values: &[i64]| {
+    let mut transform = |values: &[i64]| {
+        checkpoint();
         let mut elements: Vec<BaseElement> = values.iter().map(|&value| residue(value)).collect();
         elements.resize(size, BaseElement::ZERO);
         evaluate_poly(&mut elements, &twiddles);
@@ -42,6 +51,7 @@ pub fn cyclic_exact(a: &[i64], b: &[i64], period: usize, skip: usize, length: us
         *left *= right;
     }
     drop(twiddles);
+    checkpoint();
     interpolate_poly(&mut product, &get_inv_twiddles(size));
     product[skip..skip + length].iter().map(|&element| integer(element)).collect()
 }
@@ -125,9 +135,9 @@ mod tests {
         ) {
             let period = a.len().max(b.len()) + more;
             let expected = plain(&a, &b, period.next_power_of_two().max(2));
-            let exact = cyclic_exact(&a, &b, period, 0, expected.len());
+            let exact = cyclic_exact(&a, &b, period, 0, expected.len(), &mut || {});
             prop_assert!(exact.iter().zip(&expected).all(|(&x, &y)| i128::from(x) == y));
-            prop_assert_eq!(&cyclic_exact(&a, &b, period, 1, 1), &exact[1..2]);
+            prop_assert_eq!(&cyclic_exact(&a, &b, period, 1, 1, &mut || {}), &exact[1..2]);
 
             let real = |values: &[i64]| values.iter().map(|&x| x as f64).collect::<Vec<_>>();
             let expected = plain(&a, &b, period.next_power_of_two());
@@ -142,8 +152,8 @@ mod tests {
     fn the_largest_integers_are_exact() {
         let limit = super::super::mechanism::MEASURED_LIMIT as i64;
         let values = [limit, -limit, limit - 1, 0, 1, -1, 1 - limit];
-        assert_eq!(cyclic_exact(&values, &[1], 8, 0, 7), values);
+        assert_eq!(cyclic_exact(&values, &[1], 8, 0, 7, &mut || {}), values);
         // the sum is small, the products are not: only the true value counts
-        assert_eq!(cyclic_exact(&[limit, limit], &[3, -3], 4, 1, 1), [0]);
+        assert_eq!(cyclic_exact(&[limit, limit], &[3, -3], 4, 1, 1, &mut || {}), [0]);
     }
 }

@@ -178,11 +178,6 @@ pub trait RangeMechanism {
     /// the method says otherwise these are the N + 1 estimated sums of the first 0 ..= N bins.
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64>;
 
-    /// The length of what [`RangeMechanism::reconstruct`] gives.
-    fn reconstruction_length(&self) -> usize {
-        self.bins() + 1
-    }
-
     /// The unbiased estimate of a range's sum; 0 for an empty range.
     fn answer(&self, reconstruction: &[f64], range: Range<usize>) -> f64 {
         reconstruction[range.end] - reconstruction[range.start]
@@ -190,6 +185,17 @@ pub trait RangeMechanism {
 
     /// The variance of that answer; 0 for an empty range.
     fn variance(&self, range: Range<usize>) -> f64;
+
+    /// The variances of the sums over each single bin.
+    fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+        let variance = |bin: usize| {
+            if bin.is_multiple_of(CHECKPOINT_VARIANCES) {
+                checkpoint();
+            }
+            self.variance(bin..bin + 1)
+        };
+        (0..self.bins()).map(variance).collect()
+    }
 
     /// The mean and maximum of the variances over a workload.
     fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {

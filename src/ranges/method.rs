@@ -117,6 +117,19 @@ pub enum Target {
     Ranges(Vec<Range<usize>>),
 }
 
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Workload(workload) => write!(f, "{}", workload.word()),
+            Target::Ranges(ranges) => {
+                let ranges: Vec<String> =
+                    ranges.iter().map(|range| format!("[{},{})", range.start, range.end)).collect();
+                write!(f, "{}", ranges.join(" "))
+            }
+        }
+    }
+}
+
 impl Target {
     /// Its ranges over so many bins.
     pub(super) fn ranges(&self, bins: usize) -> Box<dyn Iterator<Item = Range<usize>> + '_> {

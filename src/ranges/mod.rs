@@ -62,8 +62,8 @@ pub use wavelet::Wavelet;
 pub const MAX_BINS: usize = 1 << 24;
 
 /// The most bins of the mechanisms whose measurements are convolutions: those take about 300 bytes
-/// of memory a bin and, at this number, cannot be cancelled for some seconds.
-pub const MAX_CONVOLUTION_BINS: usize = 1 << 22;
+/// of memory a bin, and a transform, which cannot be cancelled, about 0.7 seconds at this number.
+pub const MAX_CONVOLUTION_BINS: usize = 1 << 20;
 
 #[cfg(test)]
 mod figures;

@@ -66,7 +66,8 @@ impl RangeParameters {
     pub(super) fn fit_together(&self) -> bool {
         let groups = match &self.calibration {
             Calibration::PerGroup(noise) => Some(noise.len()),
-            Calibration::Together { .. } => None,
+            Calibration::Together { rho } if rho.is_finite() && *rho > 0.0 => None,
+            Calibration::Together { .. } => return false,
         };
         if !(1..=self.method.most_bins()).contains(&self.bins()) || self.branching < 2 {
             return false;
@@ -88,6 +89,23 @@ impl RangeParameters {
         }
     }
 
+    /// Whether the mechanism takes long to set up; such a one answers by differences of prefix sums.
+    pub(super) fn takes_work(&self) -> bool {
+        matches!(self.calibration, Calibration::Together { .. })
+    }
+
+    /// The length of what the mechanism's [`RangeMechanism::reconstruct`] gives.
+    pub(super) fn reconstruction_length(&self) -> usize {
+        let measured = match self.method {
+            RangeMethod::Tree | RangeMethod::BinaryTree => {
+                let shape = self.shape();
+                (0..shape.height()).map(|level| shape.nodes(level)).sum()
+            }
+            _ => self.bins(),
+        };
+        measured + 1
+    }
+
     fn shape(&self) -> TreeShape {
         TreeShape::new(self.bins(), self.branching as usize)
     }
@@ -96,7 +114,10 @@ impl RangeParameters {
     ///
     /// # Panics
     /// If the parameters do not fit together.
-    pub(super) fn mechanism(&self) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+    pub(super) fn mechanism(
+        &self,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Box<dyn RangeMechanism>, ScaleError> {
         match &self.calibration {
             Calibration::PerGroup(noise) => {
                 let noise = noise.iter().map(|parameter| Noise::new(*parameter));
@@ -111,8 +132,10 @@ impl RangeParameters {
             }
             &Calibration::Together { rho } => Ok(match self.method {
                 RangeMethod::Cascade => Box::new(Cascade::new(self.balanced_tree(), rho)?),
-                RangeMethod::Prefix => Box::new(PrefixFactorisation::new(self.bins(), rho)?),
-                _ => self.optimal(rho)?,
+                RangeMethod::Prefix => {
+                    Box::new(PrefixFactorisation::new(self.bins(), rho, checkpoint)?)
+                }
+                _ => self.optimal(rho, checkpoint)?,
             }),
         }
     }
@@ -124,21 +147,28 @@ impl RangeParameters {
 
     /// The strategy for the target: its own up to [`MAX_DENSE_BINS`], where it has no closed form
     /// beyond, the one for all ranges.
-    fn optimal(&self, rho: f64) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+    fn optimal(
+        &self,
+        rho: f64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Box<dyn RangeMechanism>, ScaleError> {
         let bins = self.bins();
         match &self.target {
             Some(Target::Workload(workload @ (Workload::All | Workload::Prefix))) => {
-                Ok(Box::new(SineStrategy::new(*workload, bins, rho)?))
+                Ok(Box::new(SineStrategy::new(*workload, bins, rho, checkpoint)?))
             }
             Some(target) if bins <= MAX_DENSE_BINS => {
-                match DenseStrategy::new(bins, &gram_of_ranges(bins, target.ranges(bins)), rho) {
+                let gram = gram_of_ranges(bins, target.ranges(bins));
+                match DenseStrategy::new(bins, &gram, rho, checkpoint) {
                     Ok(strategy) => Ok(Box::new(strategy)),
                     Err(GramError::Noise(error)) => Err(error),
                     // nothing is asked for
-                    Err(_) => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
+                    Err(_) => {
+                        Ok(Box::new(SineStrategy::new(Workload::All, bins, rho, checkpoint)?))
+                    }
                 }
             }
-            _ => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
+            _ => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho, checkpoint)?)),
         }
     }
 
@@ -161,6 +191,7 @@ impl RangeParameters {
             "bins": self.bins,
             "branching": self.branching(),
             "measurements": noise,
+            "made_for": self.target.as_ref().map(Target::to_string),
         })
     }
 }

@@ -290,17 +290,22 @@ impl Planner {
         }
         // with nothing to choose from there is nothing to compute
         if let [(planner, method, choice)] = plans.as_slice() {
-            return planner.plan(*method, choice);
+            return planner.plan(*method, choice, checkpoint);
         }
         let plans = plans.into_iter().map(|(planner, method, choice)| {
-            let plan = planner.plan(method, &choice)?;
+            let plan = planner.plan(method, &choice, checkpoint)?;
             let mean = plan.mechanism().mean_over(&choice.target, checkpoint);
             Ok((mean, plan))
         });
         least(plans, |(mean, _)| *mean).map(|(_, plan)| plan)
     }
 
-    fn plan(self, method: RangeMethod, choice: &MethodChoice) -> Result<RangePlan, RangePlanError> {
+    fn plan(
+        self,
+        method: RangeMethod,
+        choice: &MethodChoice,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RangePlan, RangePlanError> {
         if self.bins as usize > method.most_bins() {
             return Err(RangePlanError::MethodBins { method, value: self.bins });
         }
@@ -314,7 +319,7 @@ impl Planner {
             }
             RangeMethod::Tree | RangeMethod::TreeConsistent => match choice.branching {
                 Some(branching) => self.tree(method, branching, choice.budgets),
-                None => self.best_tree(method, choice.budgets),
+                None => self.best_tree(method, choice.budgets, checkpoint),
             },
             RangeMethod::Quad => self.tree(method, 2, LevelBudgets::Geometric),
             RangeMethod::BinaryTree => self.tree(method, 2, LevelBudgets::Equal),
@@ -332,7 +337,8 @@ impl Planner {
             Calibration::Together { rho } => self.spending().rho_of_rows(*rho),
         };
         // what the planner sets up is a mechanism's parameters if its noise can be sampled
-        let mechanism = parameters.mechanism().map_err(|error| self.scale_error(error))?;
+        let mechanism =
+            parameters.mechanism(checkpoint).map_err(|error| self.scale_error(error))?;
         let delta = self.spending().delta();
         Ok(RangePlan { epsilon: self.epsilon, delta, rho, parameters, mechanism })
     }
@@ -353,12 +359,14 @@ impl Planner {
         self,
         method: RangeMethod,
         budgets: LevelBudgets,
+        checkpoint: &mut dyn FnMut(),
     ) -> Result<RangeParameters, ScaleError> {
         let single_level = self.bins.max(2);
         let tried = (2..single_level.min(MAX_TRIED_BRANCHING + 1)).chain([single_level]);
         let trees = tried.map(|branching| {
+            checkpoint();
             let parameters = self.tree(method, branching, budgets)?;
-            let mean = parameters.mechanism()?.mean_over_all(&mut || {});
+            let mean = parameters.mechanism(checkpoint)?.mean_over_all(checkpoint);
             Ok((mean, parameters))
         });
         least(trees, |(mean, _)| *mean).map(|(_, parameters)| parameters)

@@ -38,13 +38,17 @@ pub struct PrefixFactorisation {
 }
 
 impl PrefixFactorisation {
-    /// A release is `rho`-zCDP.
+    /// A release is `rho`-zCDP. `checkpoint` is called between convolutions; it may unwind.
     ///
     /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
     /// If there are no bins.
-    pub fn new(bins: usize, rho: f64) -> Result<PrefixFactorisation, ScaleError> {
+    pub fn new(
+        bins: usize,
+        rho: f64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<PrefixFactorisation, ScaleError> {
         assert!(bins > 0);
         let scale = (1u64 << resolution(rho)) as f64;
         let root = (1..bins).scan(1.0, |f, j| {
@@ -55,7 +59,7 @@ impl PrefixFactorisation {
         // below 2^52 (1 + ln(n) / pi), as f_j^2 < 1 / (pi j)
         let sensitivity_squared = kernel.iter().map(|f| (f * f) as u64).sum();
         let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
-        let inverse = reciprocal(&differences(&kernel));
+        let inverse = reciprocal(&differences(&kernel), checkpoint);
         Ok(PrefixFactorisation { kernel, inverse, sensitivity_squared, noise })
     }
 
@@ -95,9 +99,8 @@ impl RangeMechanism for PrefixFactorisation {
     }
 
     fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
-        checkpoint();
         let bins = self.bins();
-        cyclic_exact(&self.kernel, &signed(counts), 2 * bins, 0, bins)
+        cyclic_exact(&self.kernel, &signed(counts), 2 * bins, 0, bins, checkpoint)
     }
 
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
@@ -116,6 +119,18 @@ impl RangeMechanism for PrefixFactorisation {
         let length = range.len();
         let first: f64 = self.inverse[..length].iter().map(|h| h * h).sum();
         self.noise.variance() * (first + self.steps(length).take(range.start).sum::<f64>())
+    }
+
+    /// Each later bin has one step more.
+    fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+        checkpoint();
+        let first = self.inverse[0] * self.inverse[0];
+        let steps = once(first).chain(self.steps(1));
+        let squares = steps.scan(0.0, |sum, step| {
+            *sum += step;
+            Some(self.noise.variance() * *sum)
+        });
+        squares.collect()
     }
 
     fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
@@ -197,11 +212,12 @@ fn differences<T: Copy + Default + std::ops::Sub<Output = T>>(values: &[T]) -> V
 }
 
 /// The power series 1 / f to as many terms as f has, f_0 not being 0.
-fn reciprocal(f: &[i64]) -> Vec<f64> {
+fn reciprocal(f: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
     let f: Vec<f64> = f.iter().map(|&value| value as f64).collect();
     let mut g = vec![1.0 / f[0]];
     // Newton: with f g = 1 + z^m e, the terms m .. 2m of 1/f are those of -g e
     while g.len() < f.len() {
+        checkpoint();
         let known = g.len();
         let wanted = (2 * known).min(f.len());
         let error = cyclic(&f[..wanted], &g, wanted + known, known, wanted - known);
@@ -216,7 +232,7 @@ mod tests {
     use super::*;
 
     fn with_sigma(bins: usize, sigma: f64) -> PrefixFactorisation {
-        PrefixFactorisation::new(bins, 1.0 / (2.0 * sigma * sigma)).unwrap()
+        PrefixFactorisation::new(bins, 1.0 / (2.0 * sigma * sigma), &mut || {}).unwrap()
     }
 
     /// h by long division.

@@ -52,15 +52,23 @@ fn cases(bins: usize) -> Vec<Case> {
             let described = format!("cascade {:?}", fan_outs(&tree));
             add(name(&described), Box::new(Cascade::new(tree, rho).unwrap()), true);
         }
-        add(name("prefix"), Box::new(PrefixFactorisation::new(bins, rho).unwrap()), true);
+        add(
+            name("prefix"),
+            Box::new(PrefixFactorisation::new(bins, rho, &mut || {}).unwrap()),
+            true,
+        );
         for workload in [Workload::All, Workload::Prefix] {
-            let strategy = SineStrategy::new(workload, bins, rho).unwrap();
+            let strategy = SineStrategy::new(workload, bins, rho, &mut || {}).unwrap();
             add(name(&format!("optimal {workload:?}")), Box::new(strategy), true);
         }
         // any workload: short ranges, and one half of the bins
         let short = Workload::All.ranges(bins).filter(|range| range.len() <= 3);
         let gram = gram_of_ranges(bins, short.chain(std::iter::once(0..bins.div_ceil(2))));
-        add(name("dense"), Box::new(DenseStrategy::new(bins, &gram, rho).unwrap()), true);
+        add(
+            name("dense"),
+            Box::new(DenseStrategy::new(bins, &gram, rho, &mut || {}).unwrap()),
+            true,
+        );
     }
     cases
 }
@@ -182,6 +190,9 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
             }
         }
         assert_eq!(mechanism.variance(0..0), 0.0);
+        for (bin, variance) in mechanism.variances_of_bins(&mut || {}).into_iter().enumerate() {
+            assert!(close(variance, mechanism.variance(bin..bin + 1)), "{}, {bin}", case.name);
+        }
     }
 }
 
@@ -201,6 +212,24 @@ fn means_and_maxima_are_those_of_all_variances() {
     }
 }
 
+/// What the step from one measurement to another costs, in the kind of loss that the mechanism
+/// declares.
+fn cost(groups: &[Group], before: &[i64], after: &[i64]) -> f64 {
+    let mut moved = before.iter().zip(after).map(|(a, b)| (a - b).abs() as f64);
+    let pure = groups.iter().all(|group| matches!(group.noise, Noise::Laplace(_)));
+    let of_group = |group: &Group| -> f64 {
+        let moved = moved.by_ref().take(group.measurements);
+        match (&group.noise, pure) {
+            (Noise::Laplace(law), true) => moved.sum::<f64>() / law.scale().as_f64(),
+            (Noise::Laplace(law), false) => {
+                moved.map(|d| rho_of_pure(d / law.scale().as_f64())).sum()
+            }
+            (Noise::Gaussian(law), _) => moved.map(|d| (d / law.sigma()).powi(2) / 2.0).sum(),
+        }
+    };
+    groups.iter().map(of_group).sum()
+}
+
 /// Every step of one row, up and down, in a table with rows everywhere.
 #[test]
 fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
@@ -209,33 +238,92 @@ fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
         let groups = mechanism.groups();
         let counts: Vec<u64> = (0..mechanism.bins() as u64).map(|bin| 3 + bin * bin).collect();
         let before = mechanism.measure(&counts, &mut || {});
-        let cost = |bin: usize, change: i64| -> f64 {
+        let of_step = |bin: usize, change: i64| -> f64 {
             let mut neighbour = counts.clone();
             neighbour[bin] = neighbour[bin].saturating_add_signed(change);
-            let after = mechanism.measure(&neighbour, &mut || {});
-            let mut moved = before.iter().zip(&after).map(|(a, b)| (a - b).abs() as f64);
-            let pure = groups.iter().all(|group| matches!(group.noise, Noise::Laplace(_)));
-            let of_group = |group: &Group| -> f64 {
-                let moved = moved.by_ref().take(group.measurements);
-                match (&group.noise, pure) {
-                    (Noise::Laplace(law), true) => moved.sum::<f64>() / law.scale().as_f64(),
-                    (Noise::Laplace(law), false) => {
-                        moved.map(|d| rho_of_pure(d / law.scale().as_f64())).sum()
-                    }
-                    (Noise::Gaussian(law), _) => {
-                        moved.map(|d| (d / law.sigma()).powi(2) / 2.0).sum()
-                    }
-                }
-            };
-            groups.iter().map(of_group).sum()
+            cost(&groups, &before, &mechanism.measure(&neighbour, &mut || {}))
         };
-        let costs = (0..counts.len()).flat_map(|bin| [cost(bin, 1), cost(bin, -1)]);
+        let costs = (0..counts.len()).flat_map(|bin| [of_step(bin, 1), of_step(bin, -1)]);
         let largest = costs.fold(0.0, f64::max);
         let (Loss::Epsilon(declared) | Loss::Rho(declared)) = mechanism.loss();
         let ratio = largest / declared;
         assert!((1.0 - 1e-12..=1.0 + 1e-14).contains(&ratio), "{}: {ratio}", case.name);
         let measurements: usize = groups.iter().map(|group| group.measurements).sum();
         assert_eq!(before.len(), measurements, "{}", case.name);
+    }
+}
+
+/// Every choice of up to k bins for the rows of one unit, more than once if need be.
+#[test]
+fn the_rows_of_a_unit_cost_at_most_k_times_an_epsilon_and_k_squared_times_a_rho() {
+    for case in (1..=6).flat_map(cases) {
+        let mechanism = case.mechanism.as_ref();
+        let groups = mechanism.groups();
+        let bins = mechanism.bins();
+        let empty = mechanism.measure(&vec![0; bins], &mut || {});
+        let laplace = |group: &Group| matches!(group.noise, Noise::Laplace(_));
+        let mixed = matches!(mechanism.loss(), Loss::Rho(_)) && groups.iter().any(laplace);
+        // the tables that have so many rows, each once
+        let mut tables = vec![vec![0u64; bins]];
+        for rows in 1..=3 {
+            let after_last = |table: &Vec<u64>| {
+                let last = table.iter().rposition(|count| *count > 0).unwrap_or(0);
+                (last..bins).map(|bin| (table.clone(), bin)).collect::<Vec<_>>()
+            };
+            let one_more = |(mut table, bin): (Vec<u64>, usize)| {
+                table[bin] += 1;
+                table
+            };
+            tables = tables.iter().flat_map(after_last).map(one_more).collect();
+            let costs = tables
+                .iter()
+                .map(|unit| cost(&groups, &empty, &mechanism.measure(unit, &mut || {})));
+            let largest = costs.fold(0.0, f64::max);
+            let allowed = match mechanism.loss() {
+                Loss::Epsilon(epsilon) => epsilon * f64::from(rows),
+                Loss::Rho(rho) => rho * f64::from(rows * rows),
+            };
+            let ratio = largest / allowed;
+            assert!(ratio <= 1.0 + 1e-14, "{}: {rows} {ratio}", case.name);
+            // the rho of discrete Laplace noise grows less than with the square
+            assert!(mixed || ratio >= 1.0 - 1e-12, "{}: {rows} {ratio}", case.name);
+        }
+    }
+}
+
+/// Questions of up to two ranges, every row: what is measured are cells, of which a row moves one
+/// by 1, and a limit for the counts moves none further.
+#[test]
+fn a_row_moves_one_cell_by_one() {
+    let bounds = Bounds::new(-2, 3).unwrap();
+    let ends: Vec<Range<usize>> =
+        Workload::All.ranges(bounds.bins()).chain(std::iter::once(0..0)).collect();
+    let rows = (-9..9).chain([i64::MIN, i64::MAX]);
+    for row in rows {
+        for before in [0, 1, u64::MAX >> 4] {
+            let mut bins = Bins::empty(bounds);
+            (bounds.lo()..bounds.hi()).for_each(|bin| bins.add(bin, before));
+            let mut neighbour = bins.clone();
+            neighbour.add(row, 1);
+            for (i, first) in ends.iter().enumerate() {
+                for second in &ends[i..] {
+                    let cells = Cells::of(&[first.clone(), second.clone()], bounds.bins());
+                    let distances = |limit: u64| -> Vec<u64> {
+                        let sums = [&bins, &neighbour].map(|bins| cells.sums(bins.counts()));
+                        let [here, there] = &sums;
+                        let pairs = here.iter().zip(there);
+                        pairs
+                            .map(|(a, b)| b.min(&limit) - a.min(&limit))
+                            .filter(|d| *d > 0)
+                            .collect()
+                    };
+                    assert_eq!(distances(u64::MAX), [1], "{row} {first:?} {second:?}");
+                    for limit in 0..4 {
+                        assert!(distances(limit).iter().sum::<u64>() <= 1);
+                    }
+                }
+            }
+        }
     }
 }
 

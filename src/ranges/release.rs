@@ -3,6 +3,7 @@
 use super::mechanism::{RangeMechanism, add_noise};
 use super::parameters::RangeParameters;
 use crate::noise::RandomWords;
+use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Range;
 
@@ -12,7 +13,8 @@ const VERSION: u8 = 1;
 /// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
     parameters: RangeParameters,
-    mechanism: Box<dyn RangeMechanism>,
+    /// of a stored release whose strategy takes work to set up, only once it is asked for
+    mechanism: OnceCell<Box<dyn RangeMechanism>>,
     /// the mechanism's reconstruction
     values: Vec<f64>,
 }
@@ -52,7 +54,7 @@ impl RangeRelease {
         drop(counts);
         add_noise(&mechanism.groups(), &mut noisy, words, checkpoint);
         let values = mechanism.reconstruct(&noisy, checkpoint);
-        RangeRelease { parameters, mechanism, values }
+        RangeRelease { parameters, mechanism: mechanism.into(), values }
     }
 
     pub fn parameters(&self) -> &RangeParameters {
@@ -72,12 +74,32 @@ impl RangeRelease {
     /// The unbiased estimate of the sum over the part of the range that lies within 0 .. N; 0 if
     /// there is none.
     pub fn sum(&self, range: Range<usize>) -> f64 {
-        self.mechanism.answer(&self.values, self.inside(range))
+        let range = self.inside(range);
+        match self.mechanism.get() {
+            Some(mechanism) => mechanism.answer(&self.values, range),
+            // those that are set up late answer by differences
+            None => self.values[range.end] - self.values[range.start],
+        }
     }
 
-    /// The variance of [`RangeRelease::sum`].
-    pub fn variance(&self, range: Range<usize>) -> f64 {
-        self.mechanism.variance(self.inside(range))
+    /// The variance of [`RangeRelease::sum`]; None if the release is a forged one, with noise that
+    /// cannot be sampled. The first call can take seconds where the method is a matrix mechanism
+    /// over a million bins.
+    pub fn variance(&self, range: Range<usize>, checkpoint: &mut dyn FnMut()) -> Option<f64> {
+        Some(self.mechanism(checkpoint)?.variance(self.inside(range)))
+    }
+
+    /// The variances of the sums over each single bin; None as above.
+    pub fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Option<Vec<f64>> {
+        Some(self.mechanism(checkpoint)?.variances_of_bins(checkpoint))
+    }
+
+    fn mechanism(&self, checkpoint: &mut dyn FnMut()) -> Option<&dyn RangeMechanism> {
+        if self.mechanism.get().is_none() {
+            let mechanism = self.parameters.mechanism(checkpoint).ok()?;
+            self.mechanism.get_or_init(|| mechanism);
+        }
+        self.mechanism.get().map(|mechanism| mechanism.as_ref())
     }
 
     fn inside(&self, range: Range<usize>) -> Range<usize> {
@@ -91,7 +113,11 @@ impl RangeRelease {
         postcard::to_extend(&(&self.parameters, &self.values), vec![VERSION]).unwrap_or_default()
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
+    /// `checkpoint`: as for [`RangePlan::release`](super::RangePlan::release).
+    pub fn from_bytes(
+        bytes: &[u8],
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RangeRelease, RangeFormatError> {
         let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
         if *version != VERSION {
             return Err(RangeFormatError::Version(*version));
@@ -102,17 +128,26 @@ impl RangeRelease {
         if !rest.is_empty() {
             return Err(corrupt);
         }
-        RangeRelease::from_parts(parameters, values).ok_or(corrupt)
+        RangeRelease::from_parts(parameters, values, checkpoint).ok_or(corrupt)
     }
 
     /// None if the parameters are nobody's, or not those of so many values.
     pub(super) fn from_parts(
         parameters: RangeParameters,
         values: Vec<f64>,
+        checkpoint: &mut dyn FnMut(),
     ) -> Option<RangeRelease> {
-        let mechanism = parameters.fit_together().then(|| parameters.mechanism().ok())??;
-        let wanted = mechanism.reconstruction_length();
-        let fit = values.len() == wanted && values.iter().all(|value| value.is_finite());
-        fit.then_some(RangeRelease { parameters, mechanism, values })
+        // before the mechanism is built, lest a few bytes cost the work of millions of bins
+        let fit = parameters.fit_together()
+            && values.len() == parameters.reconstruction_length()
+            && values.iter().all(|value| value.is_finite());
+        if !fit {
+            return None;
+        }
+        let mechanism = match parameters.takes_work() {
+            true => OnceCell::new(),
+            false => parameters.mechanism(checkpoint).ok()?.into(),
+        };
+        Some(RangeRelease { parameters, mechanism, values })
     }
 }

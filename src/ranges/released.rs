@@ -82,11 +82,14 @@ impl DpRanges {
         hi.is_none_or(|hi| hi == end).then_some(DpRanges { bounds, release })
     }
 
-    /// Reads what [`DpRanges::to_json`] gives.
-    pub fn parse(text: &str) -> Result<DpRanges, DpRangesFormatError> {
+    /// Reads what [`DpRanges::to_json`] gives. `checkpoint`: as for [`RangePlan::release`].
+    pub fn parse(
+        text: &str,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<DpRanges, DpRangesFormatError> {
         let Text { lo, hi, parameters, values } =
             serde_json::from_str(text).map_err(|_| DpRangesFormatError::Text)?;
-        let release = RangeRelease::from_parts(parameters, values);
+        let release = RangeRelease::from_parts(parameters, values, checkpoint);
         release
             .and_then(|release| DpRanges::new(lo, Some(hi), release))
             .ok_or(DpRangesFormatError::Bounds)
@@ -99,10 +102,15 @@ impl DpRanges {
         bytes
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<DpRanges, DpRangesFormatError> {
+    /// Reads what [`DpRanges::to_bytes`] gives. `checkpoint`: as for [`RangePlan::release`].
+    pub fn from_bytes(
+        bytes: &[u8],
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<DpRanges, DpRangesFormatError> {
         let corrupt = DpRangesFormatError::Binary(RangeFormatError::Corrupt);
         let (release, lo) = bytes.split_last_chunk().ok_or(corrupt)?;
-        let release = RangeRelease::from_bytes(release).map_err(DpRangesFormatError::Binary)?;
+        let release =
+            RangeRelease::from_bytes(release, checkpoint).map_err(DpRangesFormatError::Binary)?;
         DpRanges::new(i64::from_le_bytes(*lo), None, release).ok_or(DpRangesFormatError::Bounds)
     }
 
@@ -123,6 +131,8 @@ impl DpRanges {
 mod tests {
     use super::*;
     use crate::noise::words_from_system;
+    use crate::ranges::parameters::Calibration;
+    use crate::ranges::{MAX_CONVOLUTION_BINS, RangeMethod, Target, Workload};
     use proptest::prelude::*;
 
     fn released(bins: i64, method: &str) -> DpRanges {
@@ -135,7 +145,11 @@ mod tests {
         let bins = value.bounds().bins();
         let estimate = &value.release;
         let ranges = (0..bins).map(|lo| lo..bins);
-        ranges.map(|range| (estimate.sum(range.clone()), estimate.variance(range))).collect()
+        ranges
+            .map(|range| {
+                (estimate.sum(range.clone()), estimate.variance(range, &mut || {}).unwrap_or(0.0))
+            })
+            .collect()
     }
 
     #[test]
@@ -150,9 +164,9 @@ mod tests {
         ] {
             let value = released(bins, method);
             let text = value.to_json().to_string();
-            let parsed = DpRanges::parse(&text).unwrap();
+            let parsed = DpRanges::parse(&text, &mut || {}).unwrap();
             assert_eq!(parsed.to_json().to_string(), text);
-            let stored = DpRanges::from_bytes(&value.to_bytes()).unwrap();
+            let stored = DpRanges::from_bytes(&value.to_bytes(), &mut || {}).unwrap();
             assert_eq!(stored.to_bytes(), value.to_bytes());
             let truth = answers(&value);
             assert_eq!(answers(&parsed), truth);
@@ -162,7 +176,8 @@ mod tests {
 
     #[test]
     fn what_is_no_release_is_refused() {
-        let refused = |text: &str| DpRanges::parse(text).err().unwrap();
+        let refused = |text: &str| DpRanges::parse(text, &mut || {}).err().unwrap();
+        let refused_bytes = |bytes: &[u8]| DpRanges::from_bytes(bytes, &mut || {}).err().unwrap();
         let value = released(5, "flat");
         for (field, other) in
             [("hi", 7.into()), ("hi", (-7).into()), ("lo", i64::MAX.into()), ("values", [1].into())]
@@ -177,14 +192,30 @@ mod tests {
         let corrupt = DpRangesFormatError::Binary(RangeFormatError::Corrupt);
         let bytes = value.to_bytes();
         for bytes in [vec![], vec![1; 8], [bytes.clone(), vec![0]].concat()] {
-            assert_eq!(DpRanges::from_bytes(&bytes).err(), Some(corrupt));
+            assert_eq!(refused_bytes(&bytes), corrupt);
         }
         let version = DpRangesFormatError::Binary(RangeFormatError::Version(77));
         let other = [vec![77], bytes[1..].to_vec()].concat();
-        assert_eq!(DpRanges::from_bytes(&other).err(), Some(version));
+        assert_eq!(refused_bytes(&other), version);
         let at_the_end =
             [bytes[..bytes.len() - 8].to_vec(), i64::MAX.to_le_bytes().into()].concat();
-        assert_eq!(DpRanges::from_bytes(&at_the_end).err(), Some(DpRangesFormatError::Bounds));
+        assert_eq!(refused_bytes(&at_the_end), DpRangesFormatError::Bounds);
+    }
+
+    /// A few bytes that ask for the strategy of a million bins.
+    #[test]
+    fn values_are_counted_before_anything_is_computed() {
+        let plan = RangePlan::new(MAX_CONVOLUTION_BINS as i64, 1.0, 1e-6, "flat", 1, &mut || {});
+        let target = Some(Target::Workload(Workload::All));
+        let flat = plan.unwrap().parameters().clone();
+        for method in [RangeMethod::Prefix, RangeMethod::Optimal] {
+            let calibration = Calibration::Together { rho: 0.1 };
+            let parameters =
+                RangeParameters { method, calibration, target: target.clone(), ..flat.clone() };
+            let values = vec![0.0; 3];
+            let mut work = || panic!("work on {method:?}");
+            assert!(RangeRelease::from_parts(parameters, values, &mut work).is_none());
+        }
     }
 
     proptest! {
@@ -198,7 +229,7 @@ mod tests {
             let at = at.index(stored.len());
             stored[at] = byte;
             stored.truncate(stored.len() - cut);
-            if let Ok(value) = DpRanges::from_bytes(&stored) {
+            if let Ok(value) = DpRanges::from_bytes(&stored, &mut || {}) {
                 prop_assert!(answers(&value).iter().all(|(_, variance)| *variance >= 0.0));
             }
         }

@@ -133,10 +133,6 @@ impl RangeMechanism for RawTree {
         running_sums(noisy.iter().map(|value| *value as f64), checkpoint)
     }
 
-    fn reconstruction_length(&self) -> usize {
-        self.groups().iter().map(|group| group.measurements).sum::<usize>() + 1
-    }
-
     fn answer(&self, reconstruction: &[f64], range: Range<usize>) -> f64 {
         let sum = |(level, nodes): (usize, Range<usize>)| {
             let offset = self.offsets[level];

@@ -47,14 +47,14 @@ holds() { (($2)) || fails "$1: not $2"; }
 verdict() { ((failures == 0)) && echo "$*"; }
 
 # 300 households in the counties of two states. One has as many persons as its number modulo 7, so some have none; the
-# last ones have 12 and more. Some persons belong to no household.
+# last ones have 12 and more. Some persons belong to no household, some were born at no known time.
 create_people() {
     sql <<'SQL'
 CREATE TABLE household (household int PRIMARY KEY, state text NOT NULL, county text NOT NULL);
 INSERT INTO household SELECT i, 'state ' || i % 2, 'county ' || i % 3 FROM generate_series(1, 300) AS i;
-CREATE TABLE person (id bigint GENERATED ALWAYS AS IDENTITY, household int, name text);
-INSERT INTO person (household, name)
-SELECT i, 'person of ' || i
+CREATE TABLE person (id bigint GENERATED ALWAYS AS IDENTITY, household int, name text, born date);
+INSERT INTO person (household, name, born)
+SELECT i, 'person of ' || i, date '2000-01-01' + i
   FROM generate_series(1, 300) AS i, generate_series(1, CASE WHEN i < 280 THEN i % 7 ELSE i % 19 + 12 END);
 INSERT INTO person (household, name) SELECT NULL, 'nobody''s' FROM generate_series(1, 5);
 VACUUM ANALYZE household, person;

@@ -59,3 +59,9 @@ SELECT e.* FROM (VALUES ('0, 1'), ('-5, 1'), ('16777217, 1'), ('NULL, 1'), ('64,
 SELECT count(*) AS nothing_asked FROM dp_explain_ranges(64, 1, methods => '{}');
 SELECT e.* FROM (VALUES ('0, ''cascade'''), ('0, ''optimal'''), ('1e-6, ''cascade:1'''), ('1e-6, ''tree:0'''), ('1e-6, ''cascade:2:equal'''), ('1e-6, ''optimal:all:all'''), ('1e-6, ''flat:2'''))
     AS bad(arguments), error_of(format('SELECT dp_range_release(''[0,9){}'', 1, %s)', arguments)) AS e;
+
+-- values that no release function made
+CREATE TABLE forged AS SELECT dp_range_release('[0,4){1:5}', 1, 1e-6, 'prefix')::jsonb AS r;
+SELECT dp_range_sum(jsonb_set(r, '{parameters,calibration,Together,rho}', '1e-300')::text::dp_ranges, '[0,4)') IS NOT NULL AS sum FROM forged;
+SELECT e.* FROM forged, LATERAL (VALUES ('1e-300', 'dp_range_sums(%L, ''{"[0,4)"}'')'), ('1e-300', 'dp_unnest(%L::dp_ranges)'), ('0', 'dp_range_sum(%L, ''[0,4)'')'),
+    ('-1', 'dp_range_sum(%L, ''[0,4)'')')) AS forgery(rho, call), error_of(format('SELECT ' || call, jsonb_set(r, '{parameters,calibration,Together,rho}', rho::jsonb))) AS e;

@@ -72,6 +72,7 @@ SELECT round(one.stddev) AS one_row, round(two.stddev) AS two_rows
 SELECT * FROM error_of($$SELECT dp_range_release('[0,24){}', 1, dataset => 'visits')$$);
 SELECT dp_create_dataset('sized', 'person', '{id}', '{}', size_column => 'age', epsilon_budget => 1);
 SELECT * FROM error_of($$SELECT dp_range_sums('sized', 'id', '{"[0,18)"}', 0.5)$$);
+SELECT * FROM error_of($$SELECT dp_range_release('[0,24){}', 0.5, dataset => 'sized')$$);
 
 -- arguments that are refused; nothing is spent
 SELECT e.* FROM (VALUES ('NULL, 1'), ('''[0,9){}'', NULL'), ('''[0,9){}'', 0'), ('''[0,9){}'', -1'), ('''[0,9){}'', ''NaN'''),

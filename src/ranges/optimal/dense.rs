@@ -109,12 +109,20 @@ pub struct DenseStrategy {
 impl DenseStrategy {
     /// For `bins` bins and the Gram matrix of a workload, row by row: entry i, j is the sum over
     /// the questions of the product of what they multiply bins i and j with.
-    /// A release is `rho`-zCDP. Time: n^3, about a second for 1024 bins.
-    pub fn new(bins: usize, gram: &[f64], rho: f64) -> Result<DenseStrategy, GramError> {
+    /// A release is `rho`-zCDP. Time: n^3, about a second for 1024 bins; `checkpoint` is called
+    /// between the decompositions and products and may unwind.
+    pub fn new(
+        bins: usize,
+        gram: &[f64],
+        rho: f64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<DenseStrategy, GramError> {
         if !(1..=MAX_DENSE_BINS).contains(&bins) {
             return Err(GramError::Bins);
         }
-        let strategy = closed_form(bins, gram)?;
+        checkpoint();
+        let strategy = closed_form(bins, gram, checkpoint)?;
+        checkpoint();
         let scale = f64::from(resolution(rho)).exp2();
         let strategy = strategy.map(|entry| (entry * scale).round() as i64);
         let square = |entry: &i64| entry.unsigned_abs().pow(2);
@@ -123,6 +131,7 @@ impl DenseStrategy {
         let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
 
         let inverse = strategy.map(|entry| entry as f64).try_inverse().ok_or(GramError::NotGram)?;
+        checkpoint();
         let covariance = &inverse * inverse.transpose() * noise.variance();
         let mut of_prefixes = covariance.insert_row(0, 0.0).insert_column(0, 0.0);
         sum_over_rows_and_columns(&mut of_prefixes);
@@ -191,7 +200,11 @@ impl RangeMechanism for DenseStrategy {
 }
 
 /// G^(1/4) with its columns scaled to length 1.
-pub(super) fn closed_form(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, GramError> {
+pub(super) fn closed_form(
+    bins: usize,
+    gram: &[f64],
+    checkpoint: &mut dyn FnMut(),
+) -> Result<DMatrix<f64>, GramError> {
     if gram.len() != bins * bins {
         return Err(GramError::Shape);
     }
@@ -212,6 +225,7 @@ pub(super) fn closed_form(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, Gra
     if eigen.eigenvalues.min() < -TOLERANCE * largest {
         return Err(GramError::NotGram);
     }
+    checkpoint();
     let roots = eigen.eigenvalues.map(|value| value.max(FLOOR * largest).powf(0.25));
     let vectors = &eigen.eigenvectors;
     let mut root = vectors * DMatrix::from_diagonal(&roots) * vectors.transpose();

@@ -131,19 +131,20 @@ impl<T: Copy + Default + Neg<Output = T>> Kernel<T> {
 
 impl Kernel<i64> {
     /// M z, exactly.
-    fn apply(&self, vector: &[i64]) -> Vec<i64> {
-        let band = self.band();
-        cyclic_exact(&band, &self.extended(vector), band.len(), self.origin(), self.bins)
+    fn apply(&self, vector: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+        let (band, extended) = (self.band(), self.extended(vector));
+        cyclic_exact(&band, &extended, band.len(), self.origin(), self.bins, checkpoint)
     }
 
     /// The squares of the lengths of M's columns: the diagonal b(0) + s b(2 j + c) of M^2, whose
     /// sequence b is the cyclic convolution of a with itself.
-    fn column_squares(&self) -> Vec<u64> {
-        let half = self.values.len() / 2;
+    fn column_squares(&self, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
+        let (period, half) = (self.values.len(), self.values.len() / 2);
         // b(m) = sum of a(m - p) a(p) over the period 0 <= p < P
         let band: Vec<i64> =
             self.values[1..].iter().rev().chain(&self.values[..=half]).copied().collect();
-        let square = cyclic_exact(&band, &self.values, band.len(), self.values.len() - 1, half + 1);
+        let square =
+            cyclic_exact(&band, &self.values, band.len(), period - 1, half + 1, checkpoint);
         let entry = |j: usize| {
             let other = self.reflected(&square, 2 * j + self.boundary.offset());
             square[0] + self.boundary.sign() * other
@@ -214,11 +215,18 @@ impl SineStrategy {
     /// For all ranges or for prefixes: a release is `rho`-zCDP. For [`Workload::Nodes`], which has
     /// other eigenvectors, the one for all ranges.
     ///
+    /// `checkpoint` is called between Fourier transforms; it may unwind.
+    ///
     /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
     /// If there are no bins.
-    pub fn new(workload: Workload, bins: usize, rho: f64) -> Result<SineStrategy, ScaleError> {
+    pub fn new(
+        workload: Workload,
+        bins: usize,
+        rho: f64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<SineStrategy, ScaleError> {
         assert!(bins > 0);
         let boundary = match workload {
             Workload::All | Workload::Nodes => Boundary::AllRanges,
@@ -229,7 +237,8 @@ impl SineStrategy {
         // longest; rounding the sequence to the other q - r costs about 3 n 4^-(q - r), as its
         // errors disturb all eigenvalues alike. The sum is the least where:
         let factor_digits = (2.0 * digits - (5.0 * bins as f64).log2()) / 3.0;
-        let root = |exponent: f64| {
+        let mut root = |exponent: f64| {
+            checkpoint();
             let sines = boundary.sines(bins);
             let eigenvalues = sines.map(move |sine| sine.map_or(0.0, |sine| sine.powf(exponent)));
             Kernel::of_eigenvalues(boundary, bins, eigenvalues)
@@ -244,7 +253,7 @@ impl SineStrategy {
         let values = real.values.iter().map(|a| (a * scale).round() as i64).collect();
         let matrix = Kernel { boundary, bins, values };
 
-        let squares = matrix.column_squares();
+        let squares = matrix.column_squares(checkpoint);
         let target = digits.exp2();
         let factor = |&square: &u64| (target / (square as f64).sqrt()) as i64;
         let factors: Vec<i64> = squares.iter().map(factor).collect();
@@ -254,8 +263,10 @@ impl SineStrategy {
         let sensitivity_squared = sensitivity_squared.expect("at least one bin");
         let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
 
+        checkpoint();
         let eigenvalues = matrix.eigenvalues();
-        let inverse = |power: i32| {
+        let mut inverse = |power: i32| {
+            checkpoint();
             let present = eigenvalues.iter().zip(boundary.sines(bins));
             let inverses = present.map(|(value, sine)| sine.map_or(0.0, |_| value.powi(-power)));
             Kernel::of_eigenvalues(boundary, bins, inverses)
@@ -314,9 +325,8 @@ impl RangeMechanism for SineStrategy {
     }
 
     fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
-        checkpoint();
         let scaled = counts.iter().zip(&self.factors).map(|(&count, factor)| count as i64 * factor);
-        self.matrix.apply(&scaled.collect::<Vec<_>>())
+        self.matrix.apply(&scaled.collect::<Vec<_>>(), checkpoint)
     }
 
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {

@@ -32,7 +32,7 @@ fn the_error_is_close_to_the_lower_bound() {
             // and the closer, the more bins
             let mut before = limit;
             for bins in [64, 256, 1024, 65_536] {
-                let strategy = SineStrategy::new(workload, bins, rho).unwrap();
+                let strategy = SineStrategy::new(workload, bins, rho, &mut || {}).unwrap();
                 let ratio = ratio(workload, bins, strategy.spread(workload, &mut || {}), rho);
                 assert!(ratio > 1.0 && ratio < before, "{workload:?} {bins} {rho}: {ratio}");
                 before = ratio;
@@ -53,7 +53,7 @@ fn the_cascade_and_the_square_root_are_further_from_it() {
         assert_eq!([of_all, of_prefixes].map(|ratio| format!("{ratio:.3}")), [all, prefixes]);
     }
     for (bins, expected) in [(64, "1.194"), (1024, "1.142")] {
-        let prefixes = PrefixFactorisation::new(bins, 0.02435).unwrap();
+        let prefixes = PrefixFactorisation::new(bins, 0.02435, &mut || {}).unwrap();
         let prefixes = prefixes.spread(Workload::Prefix, checkpoint);
         assert_eq!(format!("{:.3}", ratio(Workload::Prefix, bins, prefixes, 0.02435)), expected);
     }
@@ -67,7 +67,7 @@ fn the_dense_form_has_the_same_error() {
     {
         for (bins, expected) in [64, 256].into_iter().zip(expected) {
             let gram = gram_of_ranges(bins, workload.ranges(bins));
-            let strategy = DenseStrategy::new(bins, &gram, 0.02435).unwrap();
+            let strategy = DenseStrategy::new(bins, &gram, 0.02435, &mut || {}).unwrap();
             let spread = strategy.spread(workload, &mut || {});
             let ratio = ratio(workload, bins, spread, 0.02435);
             assert_eq!(format!("{ratio:.3}"), expected);
@@ -81,8 +81,8 @@ fn the_sine_form_is_the_closed_form() {
     for workload in WORKLOADS {
         for bins in [1, 2, 3, 5, 33] {
             let gram = gram_of_ranges(bins, workload.ranges(bins));
-            let real = closed_form(bins, &gram).unwrap();
-            let strategy = SineStrategy::new(workload, bins, 0.02435).unwrap();
+            let real = closed_form(bins, &gram, &mut || {}).unwrap();
+            let strategy = SineStrategy::new(workload, bins, 0.02435, &mut || {}).unwrap();
             let length = (strategy.sensitivity_squared as f64).sqrt();
             for bin in 0..bins {
                 let mut counts = vec![0; bins];
@@ -102,7 +102,7 @@ fn the_sine_form_is_the_closed_form() {
 fn the_search_finds_the_worst_range() {
     for workload in WORKLOADS {
         let bins = 1500;
-        let strategy = SineStrategy::new(workload, bins, 0.02435).unwrap();
+        let strategy = SineStrategy::new(workload, bins, 0.02435, &mut || {}).unwrap();
         let found = strategy.max_over_all(&mut || {});
         let grid = || (0..=bins).step_by(25);
         for (lo, hi) in grid().flat_map(|lo| grid().map(move |hi| (lo, hi))) {
@@ -122,7 +122,7 @@ fn the_gram_matrix_counts_questions() {
 fn a_workload_that_asks_for_little_is_answered() {
     // bin 0 alone; and the sum of all alone
     for gram in [vec![1.0, 0.0, 0.0, 0.0], vec![1.0; 4]] {
-        let strategy = DenseStrategy::new(2, &gram, 0.5).unwrap();
+        let strategy = DenseStrategy::new(2, &gram, 0.5, &mut || {}).unwrap();
         let asked = if gram[1] == 0.0 { 0..1 } else { 0..2 };
         // its own noise would have variance 1
         assert!(strategy.variance(asked.clone()) < 1.01, "{asked:?}");
@@ -144,6 +144,10 @@ fn what_is_no_gram_matrix_is_refused() {
         (1, vec![f64::NAN], GramError::NotGram),
         (1, vec![f64::INFINITY], GramError::NotGram),
     ] {
-        assert_eq!(DenseStrategy::new(count, &gram, 0.5).unwrap_err(), error, "{gram:?}");
+        assert_eq!(
+            DenseStrategy::new(count, &gram, 0.5, &mut || {}).unwrap_err(),
+            error,
+            "{gram:?}"
+        );
     }
 }
