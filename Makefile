@@ -35,8 +35,9 @@ test: packages unit start ## all tests: those in Rust, then those against a serv
 bench: start ## measure time and memory; TARGET=release names one benchmark of those in benches/
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
-accuracy: ## write docs/accuracy.md and docs/range-accuracy.md, the errors of all methods; RUNS=30
+accuracy: ## write docs/accuracy.md, docs/estimators.md and docs/range-accuracy.md, the errors of all methods; RUNS=30
 	@cargo run --profile pure --no-default-features --example accuracy -- $(RUNS) docs/accuracy.md
+	@cargo run --profile pure --no-default-features --example estimators -- $(RUNS) docs/estimators.md
 	@cargo run --profile pure --no-default-features --example range_accuracy -- $$((20 * $(RUNS))) docs
 
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it

@@ -63,7 +63,8 @@ fn two_levels_are_three_summed_up() {
 }
 
 /// The combinations of `estimators` and `consistency` that release something consistent.
-const METHODS: [(&str, &str); 8] = [
+const METHODS: [(&str, &str); 9] = [
+    ("cut", "matching"),
     ("Hc", "matching"),
     ("Hg", "matching_unweighted"),
     ("Hc", "bottom_up"),

@@ -20,7 +20,7 @@ pub struct Data {
 
 impl Data {
     /// `leaves`: their paths of two elements and their histograms.
-    fn new(
+    pub fn new(
         title: &'static str,
         note: &str,
         levels: [&'static str; 3],

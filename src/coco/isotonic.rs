@@ -3,14 +3,30 @@
 use std::collections::BinaryHeap;
 use std::ops::AddAssign;
 
-/// The non-decreasing sequence with the least sum of absolute distances, in integers.
-///
+/// A non-decreasing sequence of integers with the least sum of absolute distances.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MedianFit {
+    pub values: Vec<i64>,
+    /// Where the least cost, as a function of a bound of the last value, changes its slope: in
+    /// descending order.
+    kinks: Vec<i64>,
+}
+
+impl MedianFit {
+    /// By how much the least cost grows when no value may exceed `bound`, and before none could
+    /// exceed `bound` + 1. It grows the faster the lower the bound. The fit under a bound is this
+    /// one, capped.
+    pub(super) fn cost_of_bound(&self, bound: i64) -> usize {
+        self.kinks.partition_point(|kink| *kink > bound)
+    }
+}
+
 /// Blocks take medians; of an interval of best values the lowest is taken. (The mean of the lowest
 /// and the highest fit, also optimal, was no more accurate.) The heap form of the slope trick,
 /// O(n log n).
-pub(super) fn isotonic_l1(values: &[i64]) -> Vec<i64> {
-    let mut kinks = BinaryHeap::with_capacity(values.len());
-    let mut fit: Vec<i64> = values
+pub(super) fn isotonic_l1(noisy: &[i64]) -> MedianFit {
+    let mut kinks = BinaryHeap::with_capacity(noisy.len());
+    let mut values: Vec<i64> = noisy
         .iter()
         .map(|&value| {
             kinks.push(value);
@@ -22,10 +38,12 @@ pub(super) fn isotonic_l1(values: &[i64]) -> Vec<i64> {
         })
         .collect();
     // the best last value is final; every earlier one is its own best, capped by its successor
-    for i in (1..fit.len()).rev() {
-        fit[i - 1] = fit[i - 1].min(fit[i]);
+    for i in (1..values.len()).rev() {
+        values[i - 1] = values[i - 1].min(values[i]);
     }
-    fit
+    let mut kinks = kinks.into_sorted_vec();
+    kinks.reverse();
+    MedianFit { values, kinks }
 }
 
 /// How sums and weights of a least-squares fit are computed: exactly in `i128`, where values and
@@ -141,8 +159,20 @@ mod tests {
         #[test]
         fn l1_is_optimal_and_monotone(values in prop::collection::vec(-9i64..10, 0..12)) {
             let fit = isotonic_l1(&values);
-            prop_assert!(fit.is_sorted());
-            prop_assert_eq!(l1_cost(&values, &fit), least_l1_cost(&values));
+            prop_assert!(fit.values.is_sorted());
+            prop_assert_eq!(l1_cost(&values, &fit.values), least_l1_cost(&values));
+            let cost_below = |bound: i64| {
+                let capped: Vec<i64> = fit.values.iter().map(|value| bound.min(*value)).collect();
+                let bounded: Vec<i64> = values.iter().map(|value| bound.min(*value)).collect();
+                let above: i64 = values.iter().zip(&bounded).map(|(v, b)| v - b).sum();
+                // what lies above the bound costs its distance from it in any case
+                (l1_cost(&values, &capped), least_l1_cost(&bounded) + above)
+            };
+            for bound in -11..11 {
+                let (cost, least) = cost_below(bound);
+                prop_assert_eq!(cost, least);
+                prop_assert_eq!(fit.cost_of_bound(bound) as i64, cost - cost_below(bound + 1).0);
+            }
         }
 
         /// The min-max formula: x_i = max over a <= i of min over b >= i of mean(a..=b).
@@ -201,7 +231,7 @@ mod tests {
     #[test]
     fn extreme_values_do_not_overflow() {
         let values = [i64::MAX, i64::MIN, i64::MAX, i64::MIN];
-        assert!(isotonic_l1(&values).is_sorted());
+        assert!(isotonic_l1(&values).values.is_sorted());
         assert_eq!(isotonic_l2(values.into_iter()).len(), 1);
     }
 

@@ -6,6 +6,8 @@
 //! It is held as runs (size, groups), so the work grows with the number of distinct sizes or with
 //! K, never with G, except for the noise of `Hg`.
 
+mod cut;
+mod cut_choice;
 mod estimate;
 mod group_key;
 mod group_sizes;
@@ -16,6 +18,7 @@ mod simplex;
 mod statistics;
 mod storage;
 
+pub use cut_choice::Profile;
 pub use estimate::{Estimate, EstimatedRun};
 pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
 pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};

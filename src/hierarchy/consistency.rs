@@ -68,6 +68,19 @@ impl Consistency {
         }
     }
 
+    /// The word for the estimator that is best with a consistency method.
+    pub const AUTO: &'static str = "auto";
+
+    /// The estimator that a word means with this method. What solves for cells wants all of them
+    /// measured; elsewhere the cut is the most accurate (docs/estimators.md).
+    pub fn estimator(self, word: &str) -> Option<Method> {
+        match word {
+            Consistency::AUTO if self.is_dense() => Some(Method::Hc),
+            Consistency::AUTO => Some(Method::Cut),
+            _ => Method::parse(word),
+        }
+    }
+
     /// Whether regions of this level are measured.
     pub fn measures(self, level: usize, depth: usize) -> bool {
         self != Consistency::BottomUp || level + 1 == depth

@@ -4,7 +4,7 @@ use super::consistency::Consistency;
 use super::noisy_counts::NoisyCounts;
 use super::plan::{LevelPlan, ReleasePlan};
 use super::tree::Tree;
-use crate::coco::{Coco, Estimate};
+use crate::coco::{Coco, Estimate, Method, Profile};
 use crate::noise::{RandomWords, ScaleError};
 
 /// What was released of a region, before consistency.
@@ -20,13 +20,16 @@ pub(super) enum Measured {
 
 /// What the plan's consistency method wants to know of a level's regions, in their order.
 ///
+/// `parents`: the profile of the region that each lies in, where it has one.
+///
 /// `checkpoint` is called at least once per region; it may unwind.
 ///
 /// Errors: a noise scale that cannot be sampled.
-pub(super) fn measure<R: RandomWords + ?Sized>(
+pub(super) fn measure<'a, R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
     level: &LevelPlan,
     truth: &[Coco],
+    parents: impl Iterator<Item = Option<&'a Profile>>,
     words: &mut R,
     checkpoint: &mut dyn FnMut(),
 ) -> Result<Vec<Measured>, ScaleError> {
@@ -42,9 +45,12 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             .map(|values| Measured::Cells { values, variance })
             .collect());
     }
-    let measure_region = |region: &Coco| {
+    let measure_region = |(region, parent): (&Coco, Option<&Profile>)| {
         checkpoint();
-        let mechanism = plan.mechanism(level, region.groups())?;
+        let mut mechanism = plan.mechanism(level, region.groups())?;
+        if let Some(parent) = parent {
+            mechanism = mechanism.below(parent);
+        }
         Ok(match plan.consistency() {
             Consistency::Cumulative => Measured::Cells {
                 values: mechanism.release_cumulative(region, words, checkpoint),
@@ -57,7 +63,23 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             _ => Measured::Estimate(mechanism.release(region, words, checkpoint)),
         })
     };
-    truth.iter().map(measure_region).collect()
+    truth.iter().zip(parents).map(measure_region).collect()
+}
+
+/// What regions tell about those below them, for a level that is measured after theirs: profiles
+/// where estimates were released and the level's cut follows from them.
+pub(super) fn profiles(
+    plan: &ReleasePlan,
+    level: &LevelPlan,
+    regions: &[Measured],
+) -> Vec<Option<Profile>> {
+    let profile = |region: &Measured| match region {
+        Measured::Estimate(estimate) if level.method == Method::Cut => {
+            Some(Profile::new(estimate, plan.max_size()))
+        }
+        _ => None,
+    };
+    regions.iter().map(profile).collect()
 }
 
 /// The regions' estimates, where these were measured.

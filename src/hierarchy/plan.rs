@@ -49,6 +49,11 @@ pub enum PlanError {
     Estimator {
         word: String,
     },
+    /// A cut where no group can be.
+    Cut {
+        cut: u64,
+        max_size: u64,
+    },
     EstimatorCount {
         got: usize,
         levels: usize,
@@ -86,6 +91,9 @@ impl fmt::Display for PlanError {
             }
             PlanError::Scale { value, error } => write!(f, "epsilon {value} {error}"),
             PlanError::Estimator { word } => write!(f, "estimators: unknown word \"{word}\""),
+            PlanError::Cut { cut, max_size } => {
+                write!(f, "\"cut:{cut}\" is beyond max_size {max_size}")
+            }
             PlanError::EstimatorCount { got, levels } => write!(
                 f,
                 "estimators must name one for all levels or one for each of the {levels}, \
@@ -95,7 +103,7 @@ impl fmt::Display for PlanError {
             PlanError::Meaningless { estimator, consistency } => write!(
                 f,
                 "estimators: \"{}\" has no meaning with consistency \"{}\"",
-                estimator.word(),
+                estimator,
                 consistency.word()
             ),
             PlanError::ShareCount { got, levels } => write!(
@@ -132,15 +140,15 @@ impl PlanError {
                     .into()
             }
             PlanError::Estimator { .. } => {
-                format!("Valid estimators: {}.", words(&Method::WORDS.map(|(word, _)| word)))
+                format!("Valid estimators: {}.", words(&estimator_words(|_| true)))
             }
+            PlanError::Cut { .. } => "cut:0 is Hg, a cut at max_size is Hc.".into(),
             PlanError::Consistency { .. } => format!(
                 "Valid consistency methods: {}.",
                 words(&Consistency::WORDS.map(|(word, _)| word))
             ),
             PlanError::Meaningless { consistency, .. } => {
-                let meant = Method::WORDS.iter().filter(|(_, method)| consistency.takes(*method));
-                let meant: Vec<&str> = meant.map(|(word, _)| *word).collect();
+                let meant = estimator_words(|method| consistency.takes(method));
                 format!("Estimators with a meaning: {}.", words(&meant))
             }
             PlanError::EstimatorCount { .. } => {
@@ -177,6 +185,15 @@ fn words(words: &[&str]) -> String {
     words.join(", ")
 }
 
+/// The words for the estimators that are meant; T stands for any number.
+pub fn estimator_words(meant: impl Fn(Method) -> bool) -> Vec<&'static str> {
+    let mut words: Vec<_> =
+        Method::WORDS.iter().filter(|(_, method)| meant(*method)).map(|(word, _)| *word).collect();
+    words.extend(meant(Method::CutAt(0)).then_some("cut:T"));
+    words.push(Consistency::AUTO);
+    words
+}
+
 impl ReleasePlan {
     /// `levels`: their number with the root's, at least 1. `estimators`: one word for all levels or
     /// one per level. `shares`: of epsilon, one per level; equal ones if None. `rows_per_unit`: how
@@ -202,7 +219,11 @@ impl ReleasePlan {
         let methods = estimators
             .iter()
             .map(|word| {
-                Method::parse(word).ok_or_else(|| PlanError::Estimator { word: word.clone() })
+                let unknown = || PlanError::Estimator { word: word.clone() };
+                match consistency.estimator(word).ok_or_else(unknown)? {
+                    Method::CutAt(cut) if cut > max_size => Err(PlanError::Cut { cut, max_size }),
+                    method => Ok(method),
+                }
             })
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(&estimator) = methods.iter().find(|method| !consistency.takes(**method)) {
@@ -317,7 +338,7 @@ impl ReleasePlan {
                 _ => json!(u64::from(level.method.sensitivity()) * u64::from(self.rows_per_unit)),
             };
             json!({
-                "estimator": level.method.word(),
+                "estimator": level.method.to_string(),
                 "sensitivity": sensitivity,
                 "epsilon": level.epsilon,
             })
@@ -373,7 +394,9 @@ mod tests {
         for (outcome, error) in [
             (plan(3, -1.0, &["Hc"], "none", 10, None), PlanError::Epsilon { value: -1.0 }),
             (plan(3, 1.0, &["hc"], "none", 10, None), estimator("hc")),
-            (plan(3, 1.0, &["cut"], "none", 10, None), estimator("cut")),
+            (plan(3, 1.0, &["cut:"], "none", 10, None), estimator("cut:")),
+            (plan(3, 1.0, &["cut:+4"], "none", 10, None), estimator("cut:+4")),
+            (plan(3, 1.0, &["cut:11"], "none", 10, None), PlanError::Cut { cut: 11, max_size: 10 }),
             (
                 plan(3, 1.0, &["Hc", "Hc"], "none", 10, None),
                 PlanError::EstimatorCount { got: 2, levels: 3 },
@@ -421,6 +444,20 @@ mod tests {
         }
         let error = plan(3, 1.0, &["Hg"], "chain", 10, None).unwrap_err();
         assert_eq!(error.hint(), "Estimators with a meaning: Hc, Hc_l2, auto.");
+        let error = plan(3, 1.0, &["auto", "cut", "cut"], "cumulative", 10, None).unwrap_err();
+        assert_eq!(error.hint(), "Estimators with a meaning: Hc, Hc_l2, auto.");
+    }
+
+    #[test]
+    fn every_estimator_can_be_written_as_it_is_recorded() {
+        for word in ["H", "Hc", "Hc_l2", "Hg", "cut", "cut:0", "cut:7", "cut:10"] {
+            let plan = plan(1, 1.0, &[word], "matching", 10, None).unwrap();
+            assert_eq!(plan.describe()["levels"][0]["estimator"], word);
+        }
+        for (consistency, meant) in [("matching", Method::Cut), ("cumulative", Method::Hc)] {
+            let plan = plan(1, 1.0, &["auto"], consistency, 10, None).unwrap();
+            assert_eq!(plan.levels()[0].unwrap().method, meant);
+        }
     }
 
     #[test]

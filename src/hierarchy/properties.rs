@@ -12,7 +12,7 @@ impl Observer for Silent {
     fn level_measured(&mut self, _: usize, _: usize) {}
 }
 
-const ESTIMATORS: [&str; 4] = ["H", "Hc", "Hc_l2", "Hg"];
+const ESTIMATORS: [&str; 6] = ["H", "Hc", "Hc_l2", "Hg", "cut", "cut:3"];
 const MAX_SIZE: i64 = 12;
 
 /// Leaf paths of one depth with histograms; some leaves have no groups, some groups no entities.
@@ -71,7 +71,7 @@ proptest! {
     fn consistent_releases_keep_totals_and_add_up(
         (depth, leaves) in hierarchies(0..5),
         epsilon in prop::sample::select(vec![0.05, 0.5, 5.0]),
-        picks in prop::collection::vec(0..4usize, 5),
+        picks in prop::collection::vec(0..ESTIMATORS.len(), 5),
         method in prop::sample::select(
             vec!["matching", "matching_unweighted", "bottom_up", "cumulative"]),
     ) {

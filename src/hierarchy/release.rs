@@ -1,6 +1,6 @@
 //! Carrying out a plan on the histograms of a tree.
 
-use super::measurement::{Measured, measure};
+use super::measurement::{Measured, measure, profiles};
 use super::plan::{PlanError, ReleasePlan};
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco, Estimate};
@@ -71,7 +71,9 @@ pub fn release<R: RandomWords + ?Sized>(
     let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
     plan.check_regions(&per_level)?;
     let truth = tree.sums(leaves);
-    let mut measured = Vec::with_capacity(truth.len());
+    let mut measured: Vec<Measured> = Vec::with_capacity(truth.len());
+    // A level is measured after the one above, which it may be adapted to: the levels compose
+    // sequentially, and adaptively.
     for (level, level_plan) in plan.levels().iter().enumerate() {
         let regions = tree.level(level);
         let Some(level_plan) = level_plan else {
@@ -79,7 +81,18 @@ pub fn release<R: RandomWords + ?Sized>(
             continue;
         };
         let truth = &truth[regions.clone()];
-        measured.extend(measure(plan, level_plan, truth, words, &mut || observer.checkpoint())?);
+        let above = match level.checked_sub(1) {
+            Some(above) if plan.levels()[above].is_some() => tree.level(above),
+            _ => 0..0,
+        };
+        let profiles = profiles(plan, level_plan, &measured[above.clone()]);
+        let parents = tree.parents(level).map(|parent| {
+            let place = parent?.checked_sub(above.start)?;
+            profiles.get(place)?.as_ref()
+        });
+        let checkpoint = &mut || observer.checkpoint();
+        let of_level = measure(plan, level_plan, truth, parents, words, checkpoint)?;
+        measured.extend(of_level);
         observer.level_measured(level, regions.len());
     }
     let totals: Vec<u64> = truth.iter().map(Coco::groups).collect(); // public

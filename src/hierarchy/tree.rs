@@ -110,6 +110,15 @@ impl Tree {
         self.levels[level].clone()
     }
 
+    /// The parent of each region of a level, in their order; None for the root.
+    pub fn parents(&self, level: usize) -> impl Iterator<Item = Option<usize>> + '_ {
+        let root = (level == 0).then_some(None);
+        let above = if level == 0 { 0..0 } else { self.level(level - 1) };
+        let of_parent =
+            |parent: usize| self.regions[parent].children.clone().map(move |_| Some(parent));
+        root.into_iter().chain(above.flat_map(of_parent))
+    }
+
     pub fn leaves(&self) -> Range<usize> {
         self.level(self.depth() - 1)
     }
@@ -148,6 +157,10 @@ mod tests {
         let children: Vec<_> = tree.regions().iter().map(|r| r.children.clone()).collect();
         assert_eq!(children[..4], [1..4, 4..6, 6..8, 8..9]);
         assert_eq!((tree.level(1), tree.leaves(), tree.depth()), (1..4, 4..9, 3));
+        let parents = |level| tree.parents(level).collect::<Vec<_>>();
+        assert_eq!(parents(0), [None]);
+        assert_eq!(parents(1), [Some(0); 3]);
+        assert_eq!(parents(2), [1, 1, 2, 2, 3].map(Some));
     }
 
     #[test]

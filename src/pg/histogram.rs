@@ -3,8 +3,8 @@
 use super::catalog::Dataset;
 use super::errors::{Result, internal, invalid, required};
 use super::ledger::{self, Charge};
-use crate::coco::{Coco, DpCoco, Method};
-use crate::hierarchy::ReleasePlan;
+use crate::coco::{Coco, DpCoco};
+use crate::hierarchy::{Consistency, ReleasePlan, estimator_words};
 use crate::noise::words_from_system;
 use pgrx::prelude::*;
 
@@ -28,8 +28,8 @@ impl Request {
         let epsilon = required(epsilon, "epsilon")?;
         let max_size = required(max_size, "max_size")?;
         let word = required(method, "method")?.to_string();
-        if Method::parse(&word).is_none() {
-            let known = Method::WORDS.map(|(word, _)| word).join(", ");
+        if Consistency::None.estimator(&word).is_none() {
+            let known = estimator_words(|_| true).join(", ");
             return Err(invalid(
                 format!("method: unknown word \"{word}\""),
                 format!("Valid methods: {known}."),

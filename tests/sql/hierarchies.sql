@@ -13,7 +13,7 @@ BEGIN
         depth := trial % 5;
         method := (ARRAY['matching', 'matching_unweighted', 'bottom_up', 'pgsr', 'topdown', 'cumulative', 'chain'])[1 + trial % 7];
         estimator := CASE WHEN method IN ('cumulative', 'chain') THEN (ARRAY['Hc', 'Hc_l2', 'auto'])[1 + trial / 7 % 3]
-                          ELSE (ARRAY['H', 'Hc', 'Hc_l2', 'Hg', 'auto'])[1 + trial / 7 % 5] END;
+                          ELSE (ARRAY['H', 'Hc', 'Hc_l2', 'Hg', 'cut', 'cut:3', 'auto'])[1 + trial / 7 % 7] END;
         columns := (ARRAY['a', 'b', 'c', 'd'])[1:depth];
         CREATE TABLE grp AS SELECT i AS id, floor(random() * 3)::int AS a, floor(random() * 3)::int AS b,
                                    floor(random() * 3)::int AS c, floor(random() * 3)::int AS d

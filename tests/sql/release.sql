@@ -12,7 +12,7 @@ SELECT histogram AS root_capped_at_2 FROM histograms($$dp_hierarchy_release('cen
 CREATE TEMP TABLE truth AS SELECT * FROM histograms($$dp_hierarchy_release('census', 1e6)$$);
 SELECT m AS consistency, count(*) AS estimators, bool_and(same) AS all_true
   FROM unnest('{matching,matching_unweighted,bottom_up,none}'::text[]) AS m,
-       unnest('{{H},{Hc},{Hc_l2},{Hg},{auto}}'::text[]) AS estimator,
+       unnest('{{H},{Hc},{Hc_l2},{Hg},{cut},{cut:3},{auto}}'::text[]) AS estimator,
        LATERAL (SELECT count(*) = 6 AS same FROM histograms(format(
            'dp_hierarchy_release(''census'', 1e6, estimators => %L, consistency => %L)', ARRAY[estimator], m)) AS r
            JOIN truth USING (path, histogram)) AS compared
@@ -88,7 +88,7 @@ SELECT * FROM error_of($$SELECT dp_hierarchy_release('homes', 1e6)$$);
 -- arguments that are refused; nothing is spent
 SELECT e.* FROM (VALUES ('NULL, 1'), ('''nowhere'', 1'), ('''quarter'', NULL'), ('''quarter'', 0'), ('''quarter'', -1'),
     ('''quarter'', ''NaN'''), ('''quarter'', ''Infinity'''), ('''quarter'', 1e-12'), ('''quarter'', 1e12'),
-    ('''quarter'', 1, ''{Hx}'''), ('''quarter'', 1, ''{cut}'''), ('''quarter'', 1, ''{}'''), ('''quarter'', 1, ''{Hc,NULL,Hc}'''),
+    ('''quarter'', 1, ''{Hx}'''), ('''quarter'', 1, ''{cut:-1}'''), ('''quarter'', 1, ''{}'''), ('''quarter'', 1, ''{Hc,NULL,Hc}'''),
     ('''quarter'', 1, NULL'), ('''quarter'', 1, ''{Hc,Hg}'''), ('''quarter'', 1, consistency => ''median'''),
     ('''quarter'', 1, consistency => NULL'), ('''quarter'', 1, max_size => 0'), ('''quarter'', 1, max_size => -1'),
     ('''quarter'', 1, max_size => 5000001'), ('''quarter'', 1, max_size => NULL'),
