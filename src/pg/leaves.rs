@@ -90,7 +90,9 @@ impl Leaves {
     pub(super) fn histograms(mut self) -> Vec<(Vec<String>, Coco)> {
         let numbers = self.regions.by_path;
         self.tallies.resize_with(numbers.len(), Tally::default);
-        let histogram = |number: u32| self.tallies[number as usize].histogram();
+        // each tally makes room for what follows from it
+        let mut histogram =
+            |number: u32| std::mem::take(&mut self.tallies[number as usize]).histogram();
         numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect()
     }
 
