@@ -96,7 +96,7 @@ impl Contrasts {
 
     pub(in crate::ranges) fn measure(
         &self,
-        counts: &[i64],
+        counts: &[impl AsPrimitive<i64>],
         checkpoint: &mut dyn FnMut(),
     ) -> Vec<i64> {
         let tree = &self.tree;
@@ -106,7 +106,7 @@ impl Contrasts {
                 checkpoint();
             }
             sums[node] = match tree.children(node) {
-                leaf if leaf.is_empty() => counts[tree.first_bin(node)],
+                leaf if leaf.is_empty() => counts[tree.first_bin(node)].as_(),
                 children => sums[children].iter().sum(),
             };
         }

@@ -39,7 +39,7 @@ pub use tree::{MAX_FAN_OUT, Tree, TreeError};
 
 use crate::noise::ScaleError;
 use crate::privacy::gaussian_sigma;
-use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, signed};
+use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism};
 use crate::ranges::noise::Noise;
 use crate::ranges::tree::running_sums;
 use std::ops::Range;
@@ -97,7 +97,7 @@ impl RangeMechanism for Cascade {
     }
 
     fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
-        self.contrasts.measure(&signed(counts), checkpoint)
+        self.contrasts.measure(counts, checkpoint)
     }
 
     fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
