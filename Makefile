@@ -37,7 +37,7 @@ bench: start ## measure time and memory; TARGET=release names one benchmark of t
 
 accuracy: ## write docs/accuracy.md, docs/estimators.md and docs/range-accuracy.md, the errors of all methods; RUNS=30
 	@cargo run --profile pure --no-default-features --example accuracy -- $(RUNS) docs/accuracy.md
-	@cargo run --profile pure --no-default-features --example estimators -- $(RUNS) docs/estimators.md
+	@cargo run --profile pure --no-default-features --example estimators -- $$((2 + $(RUNS) / 10)) docs/estimators.md
 	@cargo run --profile pure --no-default-features --example range_accuracy -- $$((20 * $(RUNS))) docs
 
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it

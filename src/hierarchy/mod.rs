@@ -22,7 +22,6 @@ pub use cumulative::{CumulativeFit, Totals, cumulative};
 pub use noisy_counts::NoisyCounts;
 pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
 pub use pgsr::{pgsr, pgsr_relaxed};
-
 pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan, estimator_words};
 pub use postprocess::Consistent;
 pub use release::{Observer, ReleaseError, release};

@@ -179,19 +179,7 @@ impl RangePlan {
             .ok()
             .filter(|bins| (1..=MAX_BINS).contains(&(*bins as usize)))
             .ok_or(RangePlanError::Bins { value: bins })?;
-        let budget =
-            Epsilon::new(epsilon).map_err(|_| RangePlanError::Epsilon { value: epsilon })?;
-        if !(0.0..1.0).contains(&delta) {
-            return Err(RangePlanError::Delta { value: delta });
-        }
-        let gaussian = if delta > 0.0 {
-            let rho =
-                zcdp_rho(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
-            Some(Zcdp { delta, rho })
-        } else {
-            None
-        };
-        let planner = Planner { bins, rows_per_unit, epsilon: budget, gaussian };
+        let planner = Planner { bins, spending: spending(epsilon, delta, rows_per_unit)? };
         match choice.method {
             Some(_) => planner.best_plan([choice], checkpoint),
             None => {
@@ -245,9 +233,29 @@ impl RangePlan {
 #[derive(Debug, Clone, Copy)]
 struct Planner {
     bins: u32,
+    spending: Spending,
+}
+
+/// What arguments allow to be spent: with Gaussian noise where there is a delta.
+pub(super) fn spending(
+    epsilon: f64,
+    delta: f64,
     rows_per_unit: u32,
-    epsilon: Epsilon,
-    gaussian: Option<Zcdp>,
+) -> Result<Spending, RangePlanError> {
+    let budget = Epsilon::new(epsilon).map_err(|_| RangePlanError::Epsilon { value: epsilon })?;
+    let pure = Spending { epsilon: budget, gaussian: None, rows_per_unit };
+    if delta == 0.0 {
+        return Ok(pure);
+    }
+    // refuses what is not between 0 and 1
+    let rho = zcdp_rho(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
+    Ok(Spending { gaussian: Some(Zcdp { delta, rho }), ..pure })
+}
+
+/// That there is no such noise for what is spent.
+pub(super) fn scale_error(spending: Spending, error: ScaleError) -> RangePlanError {
+    let (epsilon, delta) = (spending.epsilon.value(), spending.delta());
+    RangePlanError::Scale { epsilon, delta, error }
 }
 
 /// The first of those with the least key; if all are errors, the first one.
@@ -275,11 +283,11 @@ impl Planner {
         choices: impl IntoIterator<Item = MethodChoice>,
         checkpoint: &mut dyn FnMut(),
     ) -> Result<RangePlan, RangePlanError> {
-        let pure = Planner { gaussian: None, ..self };
+        let pure = Planner { spending: self.spending.pure(), ..self };
         let mut plans = Vec::new();
         for choice in choices {
             let Some(method) = choice.method else { continue };
-            let gaussian = self.gaussian.is_some() && method.is_gaussian();
+            let gaussian = self.spending.gaussian.is_some() && method.is_gaussian();
             if !(gaussian || method.is_pure()) {
                 return Err(RangePlanError::DeltaMissing { method });
             }
@@ -333,24 +341,18 @@ impl Planner {
         }
         .map_err(|error| self.scale_error(error))?;
         let rho = match &parameters.calibration {
-            Calibration::PerGroup(noise) => self.spending().rho_of_noise(noise),
-            Calibration::Together { rho } => self.spending().rho_of_rows(*rho),
+            Calibration::PerGroup(noise) => self.spending.rho_of_noise(noise),
+            Calibration::Together { rho } => self.spending.rho_of_rows(*rho),
         };
         // what the planner sets up is a mechanism's parameters if its noise can be sampled
         let mechanism =
             parameters.mechanism(checkpoint).map_err(|error| self.scale_error(error))?;
-        let delta = self.spending().delta();
-        Ok(RangePlan { epsilon: self.epsilon, delta, rho, parameters, mechanism })
-    }
-
-    fn spending(self) -> Spending {
-        let Planner { rows_per_unit, epsilon, gaussian, .. } = self;
-        Spending { rows_per_unit, epsilon, gaussian }
+        let (epsilon, delta) = (self.spending.epsilon, self.spending.delta());
+        Ok(RangePlan { epsilon, delta, rho, parameters, mechanism })
     }
 
     fn scale_error(self, error: ScaleError) -> RangePlanError {
-        let delta = self.spending().delta();
-        RangePlanError::Scale { epsilon: self.epsilon.value(), delta, error }
+        scale_error(self.spending, error)
     }
 
     /// The branching factor with the least mean variance over all ranges, exact for the noise as
@@ -379,7 +381,7 @@ impl Planner {
         budgets: LevelBudgets,
     ) -> Result<RangeParameters, ScaleError> {
         let shape = TreeShape::new(self.bins as usize, branching as usize);
-        let decay = match self.gaussian {
+        let decay = match self.spending.gaussian {
             Some(_) => Decay::Inverse,
             None => Decay::InverseSquare,
         };
@@ -394,7 +396,7 @@ impl Planner {
         branching: u32,
         shares: &[f64],
     ) -> Result<RangeParameters, ScaleError> {
-        let noise = self.spending().noise(shares)?;
+        let noise = self.spending.noise(shares)?;
         let calibration = Calibration::PerGroup(noise);
         Ok(RangeParameters { method, bins: self.bins, branching, calibration, target: None })
     }
@@ -406,7 +408,7 @@ impl Planner {
         branching: u32,
         target: Option<Target>,
     ) -> RangeParameters {
-        let calibration = Calibration::Together { rho: self.spending().rho_of_a_row() };
+        let calibration = Calibration::Together { rho: self.spending.rho_of_a_row() };
         RangeParameters { method, bins: self.bins, branching, calibration, target }
     }
 }

@@ -5,7 +5,7 @@ use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
 use std::ops::Range;
 
-fn laplace(epsilon: f64) -> Noise {
+pub(super) fn laplace(epsilon: f64) -> Noise {
     Noise::new(NoiseParameter::Laplace { sensitivity: 1, epsilon }).unwrap()
 }
 
@@ -14,7 +14,7 @@ fn gaussian(sigma: f64) -> Noise {
 }
 
 /// Different for every level, and of both distributions.
-fn uneven(levels: usize) -> Vec<Noise> {
+pub(super) fn uneven(levels: usize) -> Vec<Noise> {
     let one = |i: usize| {
         if i.is_multiple_of(2) { laplace(0.3 + 0.17 * i as f64) } else { gaussian(7.0 / i as f64) }
     };

@@ -26,6 +26,11 @@ pub(super) struct Spending {
 }
 
 impl Spending {
+    /// The same epsilon, without Gaussian noise.
+    pub(super) fn pure(self) -> Spending {
+        Spending { gaussian: None, ..self }
+    }
+
     /// The noise of one measurement of a row per share, each with an L1 and L2 sensitivity of 1. The
     /// shares sum to 1.
     pub(super) fn noise(self, shares: &[f64]) -> Result<Vec<NoiseParameter>, ScaleError> {

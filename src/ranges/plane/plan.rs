@@ -7,10 +7,10 @@ use super::mechanism::PlaneMechanism;
 use super::release::PlaneRelease;
 use super::tree::{PlaneTree, mean_over_all};
 use crate::noise::{RandomWords, ScaleError};
-use crate::privacy::{Epsilon, zcdp_rho};
+use crate::privacy::Epsilon;
 use crate::ranges::noise::{Noise, NoiseParameter};
-use crate::ranges::plan::{MAX_TRIED_BRANCHING, least};
-use crate::ranges::spending::{Spending, Zcdp};
+use crate::ranges::plan::{MAX_TRIED_BRANCHING, least, scale_error, spending};
+use crate::ranges::spending::Spending;
 use crate::ranges::{MAX_BINS, MethodChoice, RangeMethod, RangePlanError};
 use std::fmt;
 
@@ -138,9 +138,12 @@ impl PlanePlan {
         let sides = || Some((usize::try_from(rows).ok()?, usize::try_from(columns).ok()?));
         let grid = sides().and_then(|(rows, columns)| Grid::new(rows, columns));
         let grid = grid.ok_or(PlanePlanError::Sides { rows, columns })?;
-        let pure = Planner { grid, spending: pure_spending(epsilon, rows_per_unit)? };
-        let gaussian = pure.with_delta(delta)?;
-        let mut planners = [Some(pure), gaussian].into_iter().flatten();
+        let spending = spending(epsilon, delta, rows_per_unit).map_err(PlanePlanError::Budget)?;
+        let gaussian = spending.gaussian.is_some().then_some(spending);
+        let mut planners = [Some(spending.pure()), gaussian]
+            .into_iter()
+            .flatten()
+            .map(|spending| Planner { grid, spending });
         let Some(method) = choice.method else {
             let plans = planners.flat_map(|planner| {
                 let methods = METHODS.into_iter().filter(move |method| planner.suits(*method));
@@ -210,12 +213,6 @@ fn plain(method: Option<RangeMethod>) -> MethodChoice {
     MethodChoice { method, ..flat }
 }
 
-fn pure_spending(epsilon: f64, rows_per_unit: u32) -> Result<Spending, PlanePlanError> {
-    let error = RangePlanError::Epsilon { value: epsilon };
-    let epsilon = Epsilon::new(epsilon).map_err(|_| PlanePlanError::Budget(error))?;
-    Ok(Spending { epsilon, gaussian: None, rows_per_unit })
-}
-
 /// Everything about a plan but the method.
 #[derive(Debug, Clone, Copy)]
 struct Planner {
@@ -224,18 +221,6 @@ struct Planner {
 }
 
 impl Planner {
-    /// The same with Gaussian noise; None for a delta of 0.
-    fn with_delta(self, delta: f64) -> Result<Option<Planner>, PlanePlanError> {
-        if delta == 0.0 {
-            return Ok(None);
-        }
-        // refuses what is not between 0 and 1
-        let rho = zcdp_rho(self.spending.epsilon, delta)
-            .map_err(|_| PlanePlanError::Budget(RangePlanError::Delta { value: delta }))?;
-        let spending = Spending { gaussian: Some(Zcdp { delta, rho }), ..self.spending };
-        Ok(Some(Planner { spending, ..self }))
-    }
-
     /// Whether the method has a form with this noise.
     fn suits(&self, method: RangeMethod) -> bool {
         if self.spending.gaussian.is_some() { method.is_gaussian() } else { method.is_pure() }
@@ -258,10 +243,7 @@ impl Planner {
             },
             _ => self.tree(self.single_level(), method),
         };
-        plan.map_err(|error| {
-            let (epsilon, delta) = (self.spending.epsilon.value(), self.spending.delta());
-            PlanePlanError::Budget(RangePlanError::Scale { epsilon, delta, error })
-        })
+        plan.map_err(|error| PlanePlanError::Budget(scale_error(self.spending, error)))
     }
 
     /// The least branching factor with which the cells are the only level.

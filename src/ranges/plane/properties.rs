@@ -4,31 +4,15 @@ use super::*;
 use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
 use crate::ranges::cascade::Contrasts;
+use crate::ranges::properties::{laplace, uneven};
 use crate::ranges::{
-    Cascade, ConsistentTree, Group, Loss, Noise, NoiseParameter, RangeMechanism, Tree, TreeShape,
-    Workload,
+    Cascade, ConsistentTree, Group, Loss, Noise, RangeMechanism, Tree, TreeShape, Workload,
 };
 use nalgebra::{DMatrix, DVector};
 use num_bigint::BigInt;
 use num_rational::Ratio;
 use num_traits::{One, Zero};
 use proptest::prelude::*;
-
-fn laplace(epsilon: f64) -> Noise {
-    Noise::new(NoiseParameter::Laplace { sensitivity: 1, epsilon }).unwrap()
-}
-
-fn gaussian(sigma: f64) -> Noise {
-    Noise::new(NoiseParameter::Gaussian { sigma }).unwrap()
-}
-
-/// Different for every level, and of both distributions.
-fn uneven(levels: usize) -> Vec<Noise> {
-    let one = |i: usize| {
-        if i.is_multiple_of(2) { laplace(0.3 + 0.17 * i as f64) } else { gaussian(7.0 / i as f64) }
-    };
-    (0..levels).map(one).collect()
-}
 
 fn grid(rows: usize, columns: usize) -> Grid {
     Grid::new(rows, columns).unwrap()
