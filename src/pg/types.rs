@@ -57,13 +57,13 @@ impl Stored for Coco {
     type FormatError = coco::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<Coco, Self::FormatError> {
-        Coco::parse(text)
+        Coco::parse(text, &mut { checkpoint })
     }
     fn text(&self) -> String {
-        self.to_string()
+        self.to_text(&mut { checkpoint })
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<Coco, Self::FormatError> {
-        Coco::from_bytes(bytes)
+        Coco::from_bytes(bytes, &mut { checkpoint })
     }
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()
@@ -82,13 +82,13 @@ impl Stored for DpCoco {
     type FormatError = coco::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<DpCoco, Self::FormatError> {
-        Coco::parse(text).map(DpCoco::new)
+        Coco::parse(text, &mut { checkpoint }).map(DpCoco::new)
     }
     fn text(&self) -> String {
-        self.histogram().to_string()
+        self.histogram().to_text(&mut { checkpoint })
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpCoco, Self::FormatError> {
-        Coco::from_bytes(bytes).map(DpCoco::new)
+        Coco::from_bytes(bytes, &mut { checkpoint }).map(DpCoco::new)
     }
     fn bytes(&self) -> Vec<u8> {
         self.histogram().to_bytes()
