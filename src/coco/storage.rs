@@ -108,25 +108,32 @@ impl Coco {
 
     /// What [`Coco::parse`] reads. `checkpoint`: as there.
     pub fn to_text(&self, checkpoint: &mut dyn FnMut()) -> String {
+        let entry = |text: &mut String, run: &Run| write!(text, "{}:{}", run.size, run.groups);
+        self.in_braces(", ", entry, checkpoint)
+    }
+
+    /// `{"1":2,"2":1,"4":1}`. `checkpoint`: as for [`Coco::parse`].
+    pub fn to_json(&self, checkpoint: &mut dyn FnMut()) -> String {
+        let entry = |text: &mut String, run: &Run| write!(text, "\"{}\":{}", run.size, run.groups);
+        self.in_braces(",", entry, checkpoint)
+    }
+
+    fn in_braces(
+        &self,
+        separator: &str,
+        entry: impl Fn(&mut String, &Run) -> fmt::Result,
+        checkpoint: &mut dyn FnMut(),
+    ) -> String {
         let mut text = String::from("{");
         for (i, run) in self.runs().iter().enumerate() {
             if i.is_multiple_of(CHECKPOINT_EVERY) {
                 checkpoint();
             }
-            let separator = if i == 0 { "" } else { ", " };
-            // writing into a string cannot fail
-            let _ = write!(text, "{separator}{}:{}", run.size, run.groups);
+            text.push_str(if i == 0 { "" } else { separator });
+            let _ = entry(&mut text, run); // writing into a string cannot fail
         }
         text.push('}');
         text
-    }
-
-    /// `{"1": 2, "2": 1, "4": 1}`
-    pub fn to_json(&self) -> serde_json::Value {
-        self.runs()
-            .iter()
-            .map(|run| (run.size.to_string(), serde_json::Value::from(run.groups)))
-            .collect()
     }
 }
 
@@ -177,7 +184,7 @@ mod tests {
             Coco::parse(" { 4:1,1 : 2, 1:1, 9:0 } ", &mut || {}).unwrap().to_string(),
             "{1:3, 4:1}"
         );
-        assert_eq!(of_sizes(&[1, 1, 9]).to_json().to_string(), r#"{"1":2,"9":1}"#);
+        assert_eq!(of_sizes(&[1, 1, 9]).to_json(&mut || {}), r#"{"1":2,"9":1}"#);
     }
 
     #[test]
