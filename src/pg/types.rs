@@ -134,7 +134,7 @@ impl Stored for DpRanges {
         DpRanges::parse(text, &mut { checkpoint })
     }
     fn text(&self) -> String {
-        self.to_json().to_string()
+        self.to_text(&mut { checkpoint })
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpRanges, Self::FormatError> {
         DpRanges::from_bytes(bytes, &mut { checkpoint })
@@ -218,8 +218,8 @@ sql_type!(DpCoco: dp_coco_in, dp_coco_out, dp_coco_recv, dp_coco_send, dp_coco_t
 sql_type!(Bins: bins_in, bins_out, bins_recv, bins_send, bins_to_jsonb);
 sql_type!(DpRanges: dp_ranges_in, dp_ranges_out, dp_ranges_recv, dp_ranges_send, dp_ranges_to_jsonb);
 
-/// A jsonb that PostgreSQL made of its text. One of pgrx would be read from a tree of JSON values,
-/// which takes many times as long as the text and cannot be cancelled.
+/// A jsonb that PostgreSQL made of its text; pgrx's own would be made of a tree of JSON values, which
+/// takes many times as long as the text and cannot be cancelled.
 struct Jsonb(pg_sys::Datum);
 
 impl Jsonb {

@@ -376,11 +376,9 @@ mod tests {
         let bins = of(bounds(-2, 5), &[0, 3, 3, -99, 99]);
         assert_eq!(bins.to_string(), "[-2,5){-2:1, 0:1, 3:2, 4:1}");
         assert_eq!(bins.counts(), [1, 0, 1, 0, 0, 2, 1]);
-        assert_eq!(
-            Bins::parse(" [ -2, 5 , &mut || {}) { 3:1,0 : 1, 3:1, 4:1, 1:0,-2:1 } "),
-            Ok(bins)
-        );
-        assert_eq!(Bins::parse("[0,9, &mut || {}){}").unwrap(), Bins::empty(bounds(0, 9)));
+        let other = " [ -2, 5 ) { 3:1,0 : 1, 3:1, 4:1, 1:0,-2:1 } ";
+        assert_eq!(Bins::parse(other, &mut || {}), Ok(bins));
+        assert_eq!(Bins::parse("[0,9){}", &mut || {}).unwrap(), Bins::empty(bounds(0, 9)));
         let json = of(bounds(0, 9), &[1, 1, 7]).to_json(&mut || {});
         assert_eq!(json, r#"{"lo":0,"hi":9,"counts":{"1":2,"7":1}}"#);
     }
