@@ -587,7 +587,34 @@ CREATE VIEW dp.release_rows WITH (security_barrier) AS
      WHERE d.dropped_at IS NULL;
 COMMENT ON VIEW dp.release_rows IS 'the rows of all stored releases, for dashboards';
 
-GRANT SELECT ON dp.datasets, dp.grants, dp.ledger, dp.releases, dp.release_rows TO PUBLIC;
+-- How far long functions have come (progress.rs).
+CREATE FUNCTION dp.backend_progress()
+    RETURNS TABLE (pid int, datid oid, function text, dataset bigint, phase text, level int, levels int, done bigint, total bigint)
+    AS 'MODULE_PATHNAME', 'dp_backend_progress_wrapper' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION dp.backend_progress() IS 'behind the view dp.progress, which explains the columns';
+
+CREATE VIEW dp.progress AS
+    SELECT p.pid, d.datname, p.function, s.name AS dataset, p.phase, p.level, p.levels, p.done, p.total,
+           p.done::float8 / p.total AS share
+      FROM dp.backend_progress() AS p
+      JOIN pg_catalog.pg_database AS d ON d.oid = p.datid
+      LEFT JOIN dp.dataset AS s ON s.id = p.dataset AND d.datname = pg_catalog.current_database();
+COMMENT ON VIEW dp.progress IS
+    'functions of pg_dp that run now, in any database, and how far they have come; for the sessions of roles whose rights you do not have only pid and datname, unless you are a member of pg_read_all_stats';
+COMMENT ON COLUMN dp.progress.pid IS 'the process of the session, as in pg_stat_activity';
+COMMENT ON COLUMN dp.progress.datname IS 'its database';
+COMMENT ON COLUMN dp.progress.function IS 'which function runs';
+COMMENT ON COLUMN dp.progress.dataset IS 'the dataset of this database that it releases from, if any';
+COMMENT ON COLUMN dp.progress.phase IS
+    'checking (arguments and what is public), planning, charging, reading, measuring (with the noise), making consistent or storing';
+COMMENT ON COLUMN dp.progress.level IS 'the level of the hierarchy that is measured now, 0 for the root';
+COMMENT ON COLUMN dp.progress.levels IS 'how many levels there are';
+COMMENT ON COLUMN dp.progress.done IS
+    'how many regions are measured, or matched with their children; for one histogram, blocks of 16,384 numbers';
+COMMENT ON COLUMN dp.progress.total IS 'how many of these the phase has; NULL where that is not known. Nothing tells how many rows were read';
+COMMENT ON COLUMN dp.progress.share IS 'done / total: how much of the phase is done, from 0 to 1';
+
+GRANT SELECT ON dp.datasets, dp.grants, dp.ledger, dp.releases, dp.release_rows, dp.progress TO PUBLIC;
 
 
 -- What a role could see around pg_dp -----------------------------------------------------------

@@ -51,7 +51,7 @@ pub fn compare(
 /// zero-concentrated loss: of variance 1 / (2 rho) where the sensitivity is 1. None if it has no
 /// closed form.
 pub fn least_mean(workload: Workload, bins: usize, rho: f64) -> Option<f64> {
-    Some(svd_bound(workload, bins)? / (2.0 * rho))
+    Some(svd_bound(workload, bins, &mut || {})? / (2.0 * rho))
 }
 
 /// A row of tables 1 and 3 of Qardaji, Yang and Li (2013): mean variances over all ranges of continuous

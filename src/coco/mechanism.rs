@@ -163,6 +163,19 @@ impl CocoMechanism {
         }
     }
 
+    /// How many times [`CocoMechanism::release`] calls its checkpoint: public, and known beforehand but
+    /// for a cut, where it follows from what is released.
+    pub fn checkpoints(&self) -> Option<usize> {
+        let draws = match self.method {
+            _ if self.groups == 0 => 0,
+            Method::H => self.max_size + 1,
+            Method::Hc | Method::HcL2 => self.max_size,
+            Method::Hg => self.groups,
+            Method::Cut | Method::CutAt(_) => return None,
+        };
+        Some((draws as usize).div_ceil(CHECKPOINT_EVERY))
+    }
+
     /// The variance of what the measured numbers are off by.
     pub fn variance(&self) -> f64 {
         self.noise.variance()
@@ -459,11 +472,21 @@ mod tests {
 
     #[test]
     fn the_checkpoint_is_called_throughout() {
-        let truth = [Run { size: 2, groups: 100_000 }].into_iter().collect();
-        let mechanism = CocoMechanism::new(Method::Hg, 100_000, 10, 1, 1.0).unwrap();
-        let mut calls = 0;
-        mechanism.release(&truth, &mut words_from_system().unwrap(), &mut || calls += 1);
-        assert_eq!(calls, 100_000usize.div_ceil(CHECKPOINT_EVERY));
+        for (method, groups, max_size, draws) in [
+            (Method::H, 10, 90_000, 90_001),
+            (Method::Hc, 10, 90_000, 90_000),
+            (Method::HcL2, 10, 90_000, 90_000),
+            (Method::Hg, 100_000, 10, 100_000),
+            (Method::Hc, 0, 90_000, 0),
+        ] {
+            let truth = [Run { size: 2, groups }].into_iter().collect();
+            let mechanism = CocoMechanism::new(method, groups, max_size, 1, 1.0).unwrap();
+            let mut calls = 0;
+            mechanism.release(&truth, &mut words_from_system().unwrap(), &mut || calls += 1);
+            assert_eq!(calls, usize::div_ceil(draws, CHECKPOINT_EVERY), "{method:?}");
+            assert_eq!(mechanism.checkpoints(), Some(calls), "{method:?}");
+        }
+        assert_eq!(CocoMechanism::new(Method::Cut, 5, 9, 1, 1.0).unwrap().checkpoints(), None);
     }
 
     /// Hc's error stays near its noise, Hg is good at large sizes, and both beat H by far: the

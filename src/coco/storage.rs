@@ -4,10 +4,13 @@
 //! writes them (a length and pairs of variable-length integers).
 
 use super::histogram::{Coco, LARGEST, MAX_DISTINCT_SIZES, Run, Tally};
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// The first byte of every stored histogram; a new layout takes the next number.
 const VERSION: u8 = 1;
+
+/// Sizes read or written between two calls of the caller's checkpoint.
+const CHECKPOINT_EVERY: usize = 1 << 14;
 
 /// Why a text or a byte string is no histogram. Messages never repeat the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +47,9 @@ impl fmt::Display for FormatError {
 impl std::error::Error for FormatError {}
 
 impl Coco {
-    /// Reads `{size:groups, ...}`, in any order; entries of one size add up.
-    pub fn parse(text: &str) -> Result<Coco, FormatError> {
+    /// Reads `{size:groups, ...}`, in any order; entries of one size add up. `checkpoint` is called
+    /// every few milliseconds; it may unwind.
+    pub fn parse(text: &str, checkpoint: &mut dyn FnMut()) -> Result<Coco, FormatError> {
         let inner = text
             .trim()
             .strip_prefix('{')
@@ -54,7 +58,10 @@ impl Coco {
         let mut tally = Tally::default();
         let mut total = 0u64;
         if !inner.trim().is_empty() {
-            for entry in inner.split(',') {
+            for (i, entry) in inner.split(',').enumerate() {
+                if i.is_multiple_of(CHECKPOINT_EVERY) {
+                    checkpoint();
+                }
                 let (size, groups) = entry.split_once(':').ok_or(FormatError::Pair)?;
                 let (size, groups) = (parse_number(size)?, parse_number(groups)?);
                 total = total.checked_add(groups).ok_or(FormatError::Overflow)?;
@@ -72,29 +79,61 @@ impl Coco {
         postcard::to_extend(self.runs(), vec![VERSION]).unwrap_or_default()
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<Coco, FormatError> {
+    /// Reads what [`Coco::to_bytes`] gives. `checkpoint`: as for [`Coco::parse`].
+    pub fn from_bytes(bytes: &[u8], checkpoint: &mut dyn FnMut()) -> Result<Coco, FormatError> {
         let (version, body) = bytes.split_first().ok_or(FormatError::Corrupt)?;
         if *version != VERSION {
             return Err(FormatError::Version(*version));
         }
         // the length comes first; nothing is allocated for one that cannot be
-        match postcard::take_from_bytes::<u64>(body) {
-            Ok((length, _)) if length <= MAX_DISTINCT_SIZES as u64 => {}
-            Ok(_) => return Err(FormatError::TooLong),
+        let (length, mut rest) = match postcard::take_from_bytes::<usize>(body) {
+            Ok((length, _)) if length > MAX_DISTINCT_SIZES => return Err(FormatError::TooLong),
+            Ok(taken) => taken,
             Err(_) => return Err(FormatError::Corrupt),
+        };
+        let mut runs = Vec::with_capacity(length.min(body.len()));
+        for i in 0..length {
+            if i.is_multiple_of(CHECKPOINT_EVERY) {
+                checkpoint();
+            }
+            let run: Run;
+            (run, rest) = postcard::take_from_bytes(rest).map_err(|_| FormatError::Corrupt)?;
+            runs.push(run);
         }
-        match postcard::take_from_bytes::<Vec<Run>>(body) {
-            Ok((runs, [])) => Coco::from_sorted_runs(runs).ok_or(FormatError::Corrupt),
+        match rest {
+            [] => Coco::from_sorted_runs(runs).ok_or(FormatError::Corrupt),
             _ => Err(FormatError::Corrupt),
         }
     }
 
-    /// `{"1": 2, "2": 1, "4": 1}`
-    pub fn to_json(&self) -> serde_json::Value {
-        self.runs()
-            .iter()
-            .map(|run| (run.size.to_string(), serde_json::Value::from(run.groups)))
-            .collect()
+    /// What [`Coco::parse`] reads. `checkpoint`: as there.
+    pub fn to_text(&self, checkpoint: &mut dyn FnMut()) -> String {
+        let entry = |text: &mut String, run: &Run| write!(text, "{}:{}", run.size, run.groups);
+        self.in_braces(", ", entry, checkpoint)
+    }
+
+    /// `{"1":2,"2":1,"4":1}`. `checkpoint`: as for [`Coco::parse`].
+    pub fn to_json(&self, checkpoint: &mut dyn FnMut()) -> String {
+        let entry = |text: &mut String, run: &Run| write!(text, "\"{}\":{}", run.size, run.groups);
+        self.in_braces(",", entry, checkpoint)
+    }
+
+    fn in_braces(
+        &self,
+        separator: &str,
+        entry: impl Fn(&mut String, &Run) -> fmt::Result,
+        checkpoint: &mut dyn FnMut(),
+    ) -> String {
+        let mut text = String::from("{");
+        for (i, run) in self.runs().iter().enumerate() {
+            if i.is_multiple_of(CHECKPOINT_EVERY) {
+                checkpoint();
+            }
+            text.push_str(if i == 0 { "" } else { separator });
+            let _ = entry(&mut text, run); // writing into a string cannot fail
+        }
+        text.push('}');
+        text
     }
 }
 
@@ -107,12 +146,7 @@ fn parse_number(text: &str) -> Result<u64, FormatError> {
 
 impl fmt::Display for Coco {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{")?;
-        for (i, run) in self.runs().iter().enumerate() {
-            let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{}:{}", run.size, run.groups)?;
-        }
-        write!(f, "}}")
+        f.write_str(&self.to_text(&mut || {}))
     }
 }
 
@@ -126,8 +160,8 @@ mod tests {
         #[test]
         fn both_forms_read_back(sizes in prop::collection::vec(0u64..=LARGEST, 0..20)) {
             let histogram = of_sizes(&sizes);
-            prop_assert_eq!(&Coco::parse(&histogram.to_string()).unwrap(), &histogram);
-            prop_assert_eq!(&Coco::from_bytes(&histogram.to_bytes()).unwrap(), &histogram);
+            prop_assert_eq!(&Coco::parse(&histogram.to_string(), &mut || {}).unwrap(), &histogram);
+            prop_assert_eq!(&Coco::from_bytes(&histogram.to_bytes(), &mut || {}).unwrap(), &histogram);
         }
 
         #[test]
@@ -136,7 +170,7 @@ mod tests {
         ) {
             let mut stored = vec![VERSION];
             stored.extend(&bytes);
-            if let Ok(histogram) = Coco::from_bytes(&stored) {
+            if let Ok(histogram) = Coco::from_bytes(&stored, &mut || {}) {
                 prop_assert_eq!(histogram.to_bytes(), stored);
             }
         }
@@ -146,8 +180,11 @@ mod tests {
     fn the_text_form_is_the_documented_one() {
         assert_eq!(of_sizes(&[4, 2, 1, 1]).to_string(), "{1:2, 2:1, 4:1}");
         assert_eq!(Coco::default().to_string(), "{}");
-        assert_eq!(Coco::parse(" { 4:1,1 : 2, 1:1, 9:0 } ").unwrap().to_string(), "{1:3, 4:1}");
-        assert_eq!(of_sizes(&[1, 1, 9]).to_json().to_string(), r#"{"1":2,"9":1}"#);
+        assert_eq!(
+            Coco::parse(" { 4:1,1 : 2, 1:1, 9:0 } ", &mut || {}).unwrap().to_string(),
+            "{1:3, 4:1}"
+        );
+        assert_eq!(of_sizes(&[1, 1, 9]).to_json(&mut || {}), r#"{"1":2,"9":1}"#);
     }
 
     #[test]
@@ -162,11 +199,14 @@ mod tests {
             ("{1:9223372036854775808}", FormatError::Number),
             ("{1:9223372036854775807, 2:1}", FormatError::Overflow),
         ] {
-            assert_eq!(Coco::parse(text), Err(error), "{text}");
+            assert_eq!(Coco::parse(text, &mut || {}), Err(error), "{text}");
         }
-        assert_eq!(Coco::from_bytes(&[]), Err(FormatError::Corrupt));
-        assert_eq!(Coco::from_bytes(&[2, 0]), Err(FormatError::Version(2)));
-        assert_eq!(Coco::from_bytes(&[1, 0, 0]), Err(FormatError::Corrupt));
-        assert_eq!(Coco::from_bytes(&[1, 255, 255, 255, 255, 15]), Err(FormatError::TooLong));
+        assert_eq!(Coco::from_bytes(&[], &mut || {}), Err(FormatError::Corrupt));
+        assert_eq!(Coco::from_bytes(&[2, 0], &mut || {}), Err(FormatError::Version(2)));
+        assert_eq!(Coco::from_bytes(&[1, 0, 0], &mut || {}), Err(FormatError::Corrupt));
+        assert_eq!(
+            Coco::from_bytes(&[1, 255, 255, 255, 255, 15], &mut || {}),
+            Err(FormatError::TooLong)
+        );
     }
 }

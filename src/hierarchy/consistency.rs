@@ -7,6 +7,7 @@ use super::matching::{Merge, match_and_merge};
 use super::measurement::{Cells, Measured, estimates};
 use super::noisy_counts::NoisyCounts;
 use super::pgsr::pgsr;
+use super::release::Observer;
 use super::topdown::topdown;
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, Method, Run};
@@ -111,15 +112,23 @@ impl Consistency {
         }
     }
 
+    /// How many parents' groups are matched with their children's.
+    pub fn parents_to_match(self, tree: &Tree) -> usize {
+        match self {
+            Consistency::Matching | Consistency::MatchingUnweighted => tree.leaves().start,
+            _ => 0,
+        }
+    }
+
     /// One histogram per region from what was measured of each, in the tree's order. `totals`: the
-    /// regions' public numbers of groups. `checkpoint` is called at least once per region; it may
-    /// unwind.
+    /// regions' public numbers of groups. The observer's checkpoint is called at least once per region;
+    /// it may unwind.
     pub(super) fn apply(
         self,
         tree: &Tree,
         totals: &[u64],
         measured: Vec<Measured>,
-        checkpoint: &mut dyn FnMut(),
+        observer: &mut dyn Observer,
     ) -> Vec<Coco> {
         let of_root = |solve: Solve| {
             move |noisy: &NoisyCounts, checkpoint: &mut dyn FnMut()| {
@@ -127,22 +136,20 @@ impl Consistency {
             }
         };
         match self {
-            Consistency::Matching => {
-                matched(tree, estimates(measured), Merge::Weighted, checkpoint)
-            }
+            Consistency::Matching => matched(tree, estimates(measured), Merge::Weighted, observer),
             Consistency::MatchingUnweighted => {
-                matched(tree, estimates(measured), Merge::Mean, checkpoint)
+                matched(tree, estimates(measured), Merge::Mean, observer)
             }
             Consistency::BottomUp => sums_of_leaves(tree, &estimates(measured)),
-            Consistency::Pgsr => solved(tree, measured, of_root(pgsr), checkpoint),
-            Consistency::TopDown => solved(tree, measured, of_root(topdown), checkpoint),
-            Consistency::Chain => solved(tree, measured, of_root(chain), checkpoint),
+            Consistency::Pgsr => solved(tree, measured, of_root(pgsr), observer),
+            Consistency::TopDown => solved(tree, measured, of_root(topdown), observer),
+            Consistency::Chain => solved(tree, measured, of_root(chain), observer),
             Consistency::Cumulative => {
                 let totals = Totals::Regions(totals);
                 let solve = |noisy: &NoisyCounts, checkpoint: &mut dyn FnMut()| {
                     cumulative(noisy, totals, checkpoint).counts
                 };
-                solved(tree, measured, solve, checkpoint)
+                solved(tree, measured, solve, observer)
             }
             Consistency::None => estimates(measured).iter().map(Estimate::histogram).collect(),
         }
@@ -158,16 +165,17 @@ pub(super) fn matched(
     tree: &Tree,
     mut estimates: Vec<Estimate>,
     merge: Merge,
-    checkpoint: &mut dyn FnMut(),
+    observer: &mut dyn Observer,
 ) -> Vec<Coco> {
     for parent in 0..tree.leaves().start {
-        checkpoint();
+        observer.checkpoint();
         let children = tree.regions()[parent].children.clone();
         let own: Vec<&Estimate> = estimates[children.clone()].iter().collect();
         let merged = match_and_merge(&estimates[parent], &own, merge);
         for (child, estimate) in children.zip(merged) {
             estimates[child] = estimate;
         }
+        observer.parent_matched();
     }
     sums_of_leaves(tree, &estimates)
 }
@@ -177,8 +185,9 @@ fn solved(
     tree: &Tree,
     measured: Vec<Measured>,
     solve: impl Fn(&NoisyCounts, &mut dyn FnMut()) -> Vec<u64>,
-    checkpoint: &mut dyn FnMut(),
+    observer: &mut dyn Observer,
 ) -> Vec<Coco> {
+    let checkpoint = &mut || observer.checkpoint();
     let cells = Cells::new(tree, measured, checkpoint);
     let counts = solve(&cells.noisy(tree), checkpoint);
     let histogram = |region: &[u64]| {

@@ -3,6 +3,7 @@
 use super::consistency::Consistency;
 use super::noisy_counts::NoisyCounts;
 use super::plan::{LevelPlan, ReleasePlan};
+use super::release::Observer;
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, Method, Profile};
 use crate::noise::{RandomWords, ScaleError};
@@ -22,7 +23,7 @@ pub(super) enum Measured {
 ///
 /// `parents`: the profile of the region that each lies in, where it has one.
 ///
-/// `checkpoint` is called at least once per region; it may unwind.
+/// The observer's checkpoint is called at least once per region; it may unwind.
 ///
 /// Errors: a noise scale that cannot be sampled.
 pub(super) fn measure<'a, R: RandomWords + ?Sized>(
@@ -31,7 +32,7 @@ pub(super) fn measure<'a, R: RandomWords + ?Sized>(
     truth: &[Coco],
     parents: impl Iterator<Item = Option<&'a Profile>>,
     words: &mut R,
-    checkpoint: &mut dyn FnMut(),
+    observer: &mut dyn Observer,
 ) -> Result<Vec<Measured>, ScaleError> {
     if truth.is_empty() {
         return Ok(vec![]);
@@ -39,19 +40,21 @@ pub(super) fn measure<'a, R: RandomWords + ?Sized>(
     if plan.consistency() == Consistency::Chain {
         let mechanism = plan.chain_mechanism(level, truth.len())?;
         let variance = mechanism.variance();
-        let regions = mechanism.release(truth, words, checkpoint);
-        return Ok(regions
-            .into_iter()
-            .map(|values| Measured::Cells { values, variance })
-            .collect());
+        let regions = mechanism.release(truth, words, &mut || observer.checkpoint());
+        let cells = |values| {
+            observer.region_measured();
+            Measured::Cells { values, variance }
+        };
+        return Ok(regions.into_iter().map(cells).collect());
     }
     let measure_region = |(region, parent): (&Coco, Option<&Profile>)| {
+        let checkpoint = &mut || observer.checkpoint();
         checkpoint();
         let mut mechanism = plan.mechanism(level, region.groups())?;
         if let Some(parent) = parent {
             mechanism = mechanism.below(parent);
         }
-        Ok(match plan.consistency() {
+        let measured = match plan.consistency() {
             Consistency::Cumulative => Measured::Cells {
                 values: mechanism.release_cumulative(region, words, checkpoint),
                 variance: mechanism.variance(),
@@ -61,7 +64,9 @@ pub(super) fn measure<'a, R: RandomWords + ?Sized>(
                 variance: mechanism.count_variance(),
             },
             _ => Measured::Estimate(mechanism.release(region, words, checkpoint)),
-        })
+        };
+        observer.region_measured();
+        Ok(measured)
     };
     truth.iter().zip(parents).map(measure_region).collect()
 }

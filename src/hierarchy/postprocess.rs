@@ -7,6 +7,7 @@ use super::matching::Merge;
 use super::noisy_counts::NoisyCounts;
 use super::noisy_table::{NoisyTable, PublicTotals};
 use super::pgsr::pgsr;
+use super::release::Observer;
 use super::topdown::topdown;
 use crate::coco::{Coco, Estimate, EstimatedRun, Run, project_weighted};
 
@@ -28,9 +29,10 @@ impl NoisyTable {
     /// find it along with the counts, the others by [`NoisyTable::region_totals`] before.
     /// `none` leaves each region's counts, projected on its total, as they are.
     ///
-    /// `checkpoint` is called every few milliseconds; it may unwind.
-    pub fn consistent(&self, method: Consistency, checkpoint: &mut dyn FnMut()) -> Consistent {
+    /// The observer's checkpoint is called every few milliseconds; it may unwind.
+    pub fn consistent(&self, method: Consistency, observer: &mut dyn Observer) -> Consistent {
         let mut gap = 0.0;
+        let checkpoint = &mut || observer.checkpoint();
         let histograms = match method {
             Consistency::Pgsr => self.histograms(&pgsr(&self.counts(), self.root(), checkpoint)),
             Consistency::TopDown => {
@@ -59,11 +61,11 @@ impl NoisyTable {
             }
             Consistency::Matching => {
                 let estimates = self.estimates(checkpoint);
-                matched(&self.tree, estimates, Merge::Weighted, checkpoint)
+                matched(&self.tree, estimates, Merge::Weighted, observer)
             }
             Consistency::MatchingUnweighted => {
                 let estimates = self.estimates(checkpoint);
-                matched(&self.tree, estimates, Merge::Mean, checkpoint)
+                matched(&self.tree, estimates, Merge::Mean, observer)
             }
             Consistency::BottomUp => {
                 let estimates = self.estimates(checkpoint);

@@ -7,12 +7,22 @@ use crate::coco::{Coco, DpCoco, Estimate};
 use crate::noise::{RandomWords, ScaleError};
 use std::fmt;
 
-/// Who watches a long release.
+/// Who watches a long release; a closure, as its checkpoint.
 pub trait Observer {
     /// Called every few thousand steps; may unwind to cancel the release.
     fn checkpoint(&mut self);
+    /// Called when one more region is measured.
+    fn region_measured(&mut self) {}
     /// Called when all `regions` of a level are measured.
-    fn level_measured(&mut self, level: usize, regions: usize);
+    fn level_measured(&mut self, _level: usize, _regions: usize) {}
+    /// Called when one more parent's groups are matched with its children's.
+    fn parent_matched(&mut self) {}
+}
+
+impl<F: FnMut()> Observer for F {
+    fn checkpoint(&mut self) {
+        self();
+    }
 }
 
 /// Why a plan cannot be carried out on a tree. Nothing of it depends on private rows.
@@ -90,15 +100,13 @@ pub fn release<R: RandomWords + ?Sized>(
             let place = parent?.checked_sub(above.start)?;
             profiles.get(place)?.as_ref()
         });
-        let checkpoint = &mut || observer.checkpoint();
-        let of_level = measure(plan, level_plan, truth, parents, words, checkpoint)?;
+        let of_level = measure(plan, level_plan, truth, parents, words, observer)?;
         measured.extend(of_level);
         observer.level_measured(level, regions.len());
     }
     let totals: Vec<u64> = truth.iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
-    let histograms =
-        plan.consistency().apply(tree, &totals, measured, &mut || observer.checkpoint());
+    let histograms = plan.consistency().apply(tree, &totals, measured, observer);
     Ok(histograms.into_iter().map(DpCoco::new).collect())
 }
 
@@ -107,13 +115,6 @@ mod tests {
     use super::*;
     use crate::coco::Run;
     use crate::noise::words_from_system;
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn checkpoint(&mut self) {}
-        fn level_measured(&mut self, _: usize, _: usize) {}
-    }
 
     fn outcome(
         consistency: &str,
@@ -131,7 +132,7 @@ mod tests {
                 .unwrap();
         let leaf: Coco = [Run { size: 1, groups: 1 }].into_iter().collect();
         let mut words = words_from_system().unwrap();
-        release(&plan, &tree, vec![leaf; histograms], &mut words, &mut Silent)
+        release(&plan, &tree, vec![leaf; histograms], &mut words, &mut || {})
     }
 
     #[test]

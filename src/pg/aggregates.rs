@@ -4,6 +4,7 @@ use super::errors::{Result, error, internal, invalid, required};
 use super::expanded::{self, State};
 use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request};
 use super::interval::checked_bounds;
+use super::progress::{Function, Phase, Progress};
 use crate::coco::{Coco, DpCoco, Tally};
 use crate::ranges::Bins;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
@@ -212,7 +213,10 @@ fn one_step(
 #[pg_extern(volatile)]
 fn dp_coco_histogram_final(state: Internal) -> Result<DpCoco> {
     match unsafe { state.get::<OneStep>() } {
-        Some(running) => running.request.release(&running.tally.histogram()),
+        Some(running) => {
+            let progress = Progress::start(Function::CocoHistogram, Phase::Measuring);
+            running.request.release(&running.tally.histogram(), &progress)
+        }
         None => Ok(DpCoco::default()),
     }
 }

@@ -1,7 +1,8 @@
 //! `dp_hierarchy_consistent`: post-processing of a table of the caller's, with the caller's rights.
 
 use super::errors::{Result, error, invalid, required};
-use super::hierarchy::rows;
+use super::hierarchy::{Watch, rows};
+use super::progress::{Function, Phase, Progress};
 use super::session::read_rows;
 use crate::coco::DpCoco;
 use crate::hierarchy::{
@@ -28,6 +29,7 @@ fn dp_hierarchy_consistent(
         (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64)),
     >,
 > {
+    let progress = Progress::start(Function::HierarchyConsistent, Phase::Reading);
     let source = Table::named(required(source, "source")?, "source")?;
     let word = required(consistency, "consistency")?;
     let method = Consistency::parse(word).filter(|method| *method != Consistency::None);
@@ -52,7 +54,8 @@ fn dp_hierarchy_consistent(
         error(code, problem.to_string()).set_hint(problem.hint())
     })?;
     let Some(table) = table else { return Ok(rows(vec![])) };
-    let Consistent { histograms, gap } = table.consistent(method, &mut checkpoint);
+    let mut watch = Watch::consistency(&progress, method, table.tree());
+    let Consistent { histograms, gap } = table.consistent(method, &mut watch);
     if gap > NOTABLE_GAP {
         warning!(
             "cumulative: weights this different are hard to fit; up to {:.1} % of the squared \

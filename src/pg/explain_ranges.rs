@@ -1,6 +1,7 @@
 //! What a release of range sums would be like, before it is made.
 
 use super::errors::{Result, all_required, invalid, required};
+use super::progress::{Function, Phase, Progress};
 use super::ranges::{checkpoint, unfit};
 use crate::ranges::{ExplainedMethod, Workload, explain};
 use pgrx::prelude::*;
@@ -39,6 +40,7 @@ fn dp_explain_ranges(
     // what is below 2 is refused as a branching factor by its own name
     let branching = branching.map(|branching| u32::try_from(branching).unwrap_or(0));
     let methods = methods.as_deref();
+    let _progress = Progress::start(Function::ExplainRanges, Phase::Planning);
     let rows = explain(bins, epsilon, delta, workload, methods, branching, &mut { checkpoint })
         .map_err(unfit)?;
     Ok(TableIterator::new(rows.into_iter().map(|row| {

@@ -3,9 +3,12 @@
 use super::catalog::{Dataset, find_release, read_release, store_release};
 use super::errors::{Result, all_required, checked_name, error, internal, invalid, required};
 use super::ledger::{self, Charge};
+use super::progress::{Function, Phase, Progress};
 use super::session::{as_reader, read_whole_tables};
 use crate::coco::DpCoco;
-use crate::hierarchy::{Observer, PlanError, ReleaseError, ReleasePlan, release};
+use crate::hierarchy::{
+    Consistency, Observer, PlanError, ReleaseError, ReleasePlan, Tree, release,
+};
 use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -41,7 +44,9 @@ fn dp_hierarchy_release(
 
     let name = name.map(|name| checked_name(name, "name")).transpose()?;
 
+    let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
     let dataset = Dataset::open(dataset_name)?;
+    progress.dataset(&dataset);
     let levels = dataset.source.hierarchy.len() + 1;
     let plan = ReleasePlan::new(
         levels,
@@ -93,6 +98,7 @@ fn dp_hierarchy_release(
     {
         plan.check_regions(&regions).map_err(unfit)?;
     }
+    progress.phase(Phase::Charging);
     let charge = ledger::charge(&Charge {
         dataset: &dataset,
         function: "dp_hierarchy_release",
@@ -102,19 +108,20 @@ fn dp_hierarchy_release(
         mechanism: plan.describe(),
         name,
     })?;
+    progress.phase(Phase::Reading);
     let (tree, leaves) = as_reader(dataset.source.reader(dataset.owner)?, || {
         read_whole_tables();
         dataset.source.read(plan.max_size())
     })?;
     let mut words = words_from_system().map_err(internal)?;
-    let mut progress = Progress::new(levels);
-    let histograms = release(&plan, &tree, leaves, &mut words, &mut progress).map_err(
-        |problem| match problem {
+    let mut watch = Watch::release(&progress, &plan, &tree);
+    let histograms =
+        release(&plan, &tree, leaves, &mut words, &mut watch).map_err(|problem| match problem {
             ReleaseError::Plan(problem) => unfit(problem),
             other => internal(other),
-        },
-    )?;
+        })?;
     if let Some(name) = name {
+        progress.phase(Phase::Storing);
         store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
     }
     let paths = tree.regions().iter().map(|region| region.path.clone());
@@ -140,30 +147,64 @@ pub(super) fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static
     }))
 }
 
-/// Lets a release be cancelled, and tells how far a long one has come.
-struct Progress {
+/// Lets a long function be cancelled, and tells how far it has come.
+pub(super) struct Watch<'a> {
+    progress: &'a Progress,
     levels: usize,
+    /// How many are matched with their children once all levels are measured.
+    parents: usize,
     told: Instant,
 }
 
-impl Progress {
+impl<'a> Watch<'a> {
     /// A release that takes less than this says nothing.
     const QUIET: Duration = Duration::from_secs(2);
 
-    fn new(levels: usize) -> Progress {
-        Progress { levels, told: Instant::now() }
+    /// Of a release that begins to measure.
+    fn release(progress: &'a Progress, plan: &ReleasePlan, tree: &Tree) -> Watch<'a> {
+        let levels = tree.depth();
+        let measured = || (0..levels).filter(|level| plan.levels()[*level].is_some());
+        let regions = measured().map(|level| tree.level(level).len()).sum();
+        progress.steps(Phase::Measuring, regions);
+        progress.level(measured().next().unwrap_or(0), levels);
+        let parents = plan.consistency().parents_to_match(tree);
+        Watch { progress, levels, parents, told: Instant::now() }
+    }
+
+    /// Of the post-processing of what was measured before.
+    pub(super) fn consistency(
+        progress: &'a Progress,
+        method: Consistency,
+        tree: &Tree,
+    ) -> Watch<'a> {
+        let (levels, parents) = (tree.depth(), method.parents_to_match(tree));
+        progress.steps(Phase::MakingConsistent, parents);
+        Watch { progress, levels, parents, told: Instant::now() }
     }
 }
 
-impl Observer for Progress {
+impl Observer for Watch<'_> {
     fn checkpoint(&mut self) {
         pgrx::check_for_interrupts!();
     }
 
+    fn region_measured(&mut self) {
+        self.progress.step();
+    }
+
     fn level_measured(&mut self, level: usize, regions: usize) {
-        if self.told.elapsed() >= Progress::QUIET {
+        if self.told.elapsed() >= Watch::QUIET {
             self.told = Instant::now();
             pgrx::notice!("measured level {level} of {}: {regions} regions", self.levels - 1);
         }
+        if level + 1 < self.levels {
+            self.progress.level(level + 1, self.levels);
+        } else {
+            self.progress.steps(Phase::MakingConsistent, self.parents);
+        }
+    }
+
+    fn parent_matched(&mut self) {
+        self.progress.step();
     }
 }

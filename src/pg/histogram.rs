@@ -3,6 +3,7 @@
 use super::catalog::Dataset;
 use super::errors::{Result, internal, invalid, required};
 use super::ledger::{self, Charge};
+use super::progress::{Function, Phase, Progress};
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{Consistency, ReleasePlan, estimator_words};
 use crate::noise::words_from_system;
@@ -61,13 +62,15 @@ impl Request {
     }
 
     /// Adds the noise. The number of groups is taken to be public.
-    pub(super) fn release(&self, truth: &Coco) -> Result<DpCoco> {
+    pub(super) fn release(&self, truth: &Coco, progress: &Progress) -> Result<DpCoco> {
         let level = self.plan.levels()[0].as_ref();
         let level = level.ok_or_else(|| internal("the only level of a histogram is measured"))?;
         let mechanism = self.plan.mechanism(level, truth.groups()).map_err(internal)?;
         let mut words = words_from_system().map_err(internal)?;
+        progress.steps(Phase::Measuring, mechanism.checkpoints().unwrap_or(0));
         let mut checkpoint = || {
             pgrx::check_for_interrupts!();
+            progress.step();
         };
         let estimate = mechanism.release(truth, &mut words, &mut checkpoint);
         Ok(estimate.released())
@@ -84,8 +87,10 @@ fn dp_coco_histogram(
 ) -> Result<DpCoco> {
     let truth = required(h, "h")?;
     let request = Request::new(epsilon, max_size, method)?;
+    let progress = Progress::start(Function::CocoHistogram, Phase::Checking);
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
+        progress.dataset(&dataset);
         if dataset.source.privacy_unit.is_some() {
             return Err(invalid(
                 format!(
@@ -95,6 +100,7 @@ fn dp_coco_histogram(
                 "Use dp_hierarchy_release.",
             ));
         }
+        progress.phase(Phase::Charging);
         ledger::charge(&Charge {
             dataset: &dataset,
             function: "dp_coco_histogram",
@@ -105,5 +111,5 @@ fn dp_coco_histogram(
             name: None,
         })?;
     }
-    request.release(&truth)
+    request.release(&truth, &progress)
 }

@@ -20,6 +20,7 @@ mod histogram;
 mod interval;
 mod leaves;
 mod ledger;
+mod progress;
 mod ranges;
 mod relation;
 mod session;

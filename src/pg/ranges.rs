@@ -4,6 +4,7 @@ use super::catalog::Dataset;
 use super::errors::{Result, all_required, internal, invalid, required};
 use super::interval::{Axis, BinRange, Questions, SqlRange};
 use super::ledger::{self, Charge};
+use super::progress::{Function, Phase, Progress};
 use super::session::{as_reader, read_whole_tables};
 use crate::noise::words_from_system;
 use crate::ranges::{
@@ -26,9 +27,11 @@ fn dp_range_release(
     let truth = required(b, "b").map_err(|report| {
         report.set_hint("bins_agg is NULL without rows: coalesce(bins_agg(...), '[0,100){}').")
     })?;
+    let progress = Progress::start(Function::RangeRelease, Phase::Planning);
     let plan = plan(truth.bounds().bins(), epsilon, delta, method, 1, None)?;
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
+        progress.dataset(&dataset);
         if dataset.source.size_column.is_some() {
             return Err(invalid(
                 format!(
@@ -47,8 +50,10 @@ fn dp_range_release(
                 "Use dp_range_sums with the name of the dataset.",
             ));
         }
+        progress.phase(Phase::Charging);
         charge(&dataset, "dp_range_release", &plan, truth.bounds(), None)?;
     }
+    progress.phase(Phase::Measuring);
     let mut words = words_from_system().map_err(internal)?;
     Ok(DpRanges::draw(plan, &truth, &mut words, &mut { checkpoint }))
 }
@@ -117,7 +122,9 @@ fn of_dataset(
     delta: Option<f64>,
     method: Option<&str>,
 ) -> Result<TableIterator<'static, AnswerRow>> {
+    let progress = Progress::start(Function::RangeSums, Phase::Checking);
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    progress.dataset(&dataset);
     let column = required(value_column, "value_column")?;
     let Questions { axis, bins, bounds } = questions;
     let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
@@ -125,15 +132,20 @@ fn of_dataset(
     let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
     let cells = Cells::of(&bins, bounds.bins());
     let asked: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
+    progress.phase(Phase::Planning);
     let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
+    progress.phase(Phase::Checking);
     dataset.check_source()?;
     let reader = dataset.source.reader(dataset.owner)?;
     as_reader(reader, || dataset.source.check_values(column, axis))?;
+    progress.phase(Phase::Charging);
     charge(&dataset, "dp_range_sums", &plan, bounds, Some((column, axis)))?;
+    progress.phase(Phase::Reading);
     let truth = as_reader(reader, || {
         read_whole_tables();
         dataset.source.read_bins(column, axis, bounds)
     })?;
+    progress.phase(Phase::Measuring);
     let mut words = words_from_system().map_err(internal)?;
     let release = plan.release(&cells.sums(truth.counts()), &mut words, &mut { checkpoint });
     let answers = ranges.into_iter().zip(asked).map(|(range, cells)| {

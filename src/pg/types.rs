@@ -7,11 +7,11 @@ use super::ranges::checkpoint;
 use crate::coco::{self, Coco, DpCoco, Tally};
 use crate::ranges::{self, Bins, DpRanges, DpRangesFormatError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
-use pgrx::datum::{Datum, Internal, JsonB};
+use pgrx::datum::{Datum, Internal};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
-use pgrx::{FromDatum, IntoDatum, varlena_to_byte_slice};
+use pgrx::{FromDatum, IntoDatum, direct_function_call_as_datum, varlena_to_byte_slice};
 use std::ffi::{CStr, CString};
 
 /// A type of values that PostgreSQL stores.
@@ -25,7 +25,7 @@ pub(super) trait Stored: Sized {
     fn text(&self) -> String;
     fn read_bytes(bytes: &[u8]) -> std::result::Result<Self, Self::FormatError>;
     fn bytes(&self) -> Vec<u8>;
-    fn json(&self) -> serde_json::Value;
+    fn json(&self) -> String;
 
     /// The value behind a datum in the course of an aggregation.
     unsafe fn of_expanded(_: pg_sys::Datum) -> Option<Self> {
@@ -57,19 +57,19 @@ impl Stored for Coco {
     type FormatError = coco::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<Coco, Self::FormatError> {
-        Coco::parse(text)
+        Coco::parse(text, &mut { checkpoint })
     }
     fn text(&self) -> String {
-        self.to_string()
+        self.to_text(&mut { checkpoint })
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<Coco, Self::FormatError> {
-        Coco::from_bytes(bytes)
+        Coco::from_bytes(bytes, &mut { checkpoint })
     }
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()
     }
-    fn json(&self) -> serde_json::Value {
-        self.to_json()
+    fn json(&self) -> String {
+        self.to_json(&mut { checkpoint })
     }
     unsafe fn of_expanded(datum: pg_sys::Datum) -> Option<Coco> {
         unsafe { expanded::state_of::<Tally>(datum) }.map(Tally::histogram)
@@ -82,19 +82,19 @@ impl Stored for DpCoco {
     type FormatError = coco::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<DpCoco, Self::FormatError> {
-        Coco::parse(text).map(DpCoco::new)
+        Coco::parse(text, &mut { checkpoint }).map(DpCoco::new)
     }
     fn text(&self) -> String {
-        self.histogram().to_string()
+        self.histogram().to_text(&mut { checkpoint })
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpCoco, Self::FormatError> {
-        Coco::from_bytes(bytes).map(DpCoco::new)
+        Coco::from_bytes(bytes, &mut { checkpoint }).map(DpCoco::new)
     }
     fn bytes(&self) -> Vec<u8> {
         self.histogram().to_bytes()
     }
-    fn json(&self) -> serde_json::Value {
-        self.histogram().to_json()
+    fn json(&self) -> String {
+        self.histogram().to_json(&mut { checkpoint })
     }
 }
 
@@ -105,10 +105,10 @@ impl Stored for Bins {
     type FormatError = ranges::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<Bins, Self::FormatError> {
-        Bins::parse(text)
+        Bins::parse(text, &mut { checkpoint })
     }
     fn text(&self) -> String {
-        self.to_string()
+        self.to_text(&mut { checkpoint })
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<Bins, Self::FormatError> {
         Bins::from_bytes(bytes)
@@ -116,8 +116,8 @@ impl Stored for Bins {
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()
     }
-    fn json(&self) -> serde_json::Value {
-        self.to_json()
+    fn json(&self) -> String {
+        self.to_json(&mut { checkpoint })
     }
     unsafe fn of_expanded(datum: pg_sys::Datum) -> Option<Bins> {
         unsafe { expanded::state_of::<Bins>(datum) }.cloned()
@@ -134,7 +134,7 @@ impl Stored for DpRanges {
         DpRanges::parse(text, &mut { checkpoint })
     }
     fn text(&self) -> String {
-        self.to_json().to_string()
+        self.to_text(&mut { checkpoint })
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpRanges, Self::FormatError> {
         DpRanges::from_bytes(bytes, &mut { checkpoint })
@@ -142,8 +142,8 @@ impl Stored for DpRanges {
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()
     }
-    fn json(&self) -> serde_json::Value {
-        self.to_json()
+    fn json(&self) -> String {
+        self.text()
     }
 }
 
@@ -207,8 +207,8 @@ macro_rules! sql_type {
         }
 
         #[pg_extern(immutable, parallel_safe)]
-        fn $to_jsonb(value: $type) -> JsonB {
-            JsonB(value.json())
+        fn $to_jsonb(value: $type) -> Jsonb {
+            Jsonb::of(&value)
         }
     };
 }
@@ -217,6 +217,25 @@ sql_type!(Coco: coco_in, coco_out, coco_recv, coco_send, coco_to_jsonb);
 sql_type!(DpCoco: dp_coco_in, dp_coco_out, dp_coco_recv, dp_coco_send, dp_coco_to_jsonb);
 sql_type!(Bins: bins_in, bins_out, bins_recv, bins_send, bins_to_jsonb);
 sql_type!(DpRanges: dp_ranges_in, dp_ranges_out, dp_ranges_recv, dp_ranges_send, dp_ranges_to_jsonb);
+
+/// A jsonb that PostgreSQL made of its text; pgrx's own would be made of a tree of JSON values, which
+/// takes many times as long as the text and cannot be cancelled.
+struct Jsonb(pg_sys::Datum);
+
+impl Jsonb {
+    fn of(value: &impl Stored) -> Jsonb {
+        let text = CString::new(value.json()).expect("JSON has no zero byte");
+        let argument = pg_sys::Datum::from(text.as_ptr());
+        let made = unsafe { direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(argument)]) };
+        Jsonb(made.expect("jsonb_in returns a value"))
+    }
+}
+
+unsafe impl BoxRet for Jsonb {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        unsafe { fcinfo.return_raw_datum(self.0) }
+    }
+}
 
 fn input<T: Stored>(text: &CStr) -> Result<T> {
     let invalid = |reason: String| {

@@ -1,8 +1,9 @@
 //! A count for every bin of an interval, in the order of the bins.
 
 use super::MAX_BINS;
+use super::mechanism::CHECKPOINT_PASS;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
 
 /// The largest count, of one bin and of all together: what PostgreSQL's `bigint` holds.
@@ -200,8 +201,9 @@ struct Stored {
 }
 
 impl Bins {
-    /// Reads `[lo,hi){bin:count, ...}`, in any order; entries of one bin add up.
-    pub fn parse(text: &str) -> Result<Bins, FormatError> {
+    /// Reads `[lo,hi){bin:count, ...}`, in any order; entries of one bin add up. `checkpoint` is called
+    /// every few milliseconds; it may unwind.
+    pub fn parse(text: &str, checkpoint: &mut dyn FnMut()) -> Result<Bins, FormatError> {
         let (lo, rest) = text
             .trim()
             .strip_prefix('[')
@@ -217,7 +219,10 @@ impl Bins {
         let bounds = Bounds::new(bound(lo)?, bound(hi)?).map_err(FormatError::Bounds)?;
         let mut bins = Bins::empty(bounds);
         if !entries.trim().is_empty() {
-            for entry in entries.split(',') {
+            for (i, entry) in entries.split(',').enumerate() {
+                if i.is_multiple_of(CHECKPOINT_PASS) {
+                    checkpoint();
+                }
                 let (bin, count) = entry.split_once(':').ok_or(FormatError::Pair)?;
                 let bin = bin.trim().parse::<i64>().ok();
                 let bin = bin.filter(|bin| (bounds.lo..bounds.hi).contains(bin));
@@ -269,22 +274,42 @@ impl Bins {
         Ok(bins)
     }
 
-    /// `{"lo": 0, "hi": 100, "counts": {"17": 2, "42": 5}}`
-    pub fn to_json(&self) -> serde_json::Value {
-        let counts: serde_json::Map<_, _> =
-            self.filled().map(|(bin, count)| (bin.to_string(), count.into())).collect();
-        serde_json::json!({ "lo": self.bounds.lo, "hi": self.bounds.hi, "counts": counts })
+    /// What [`Bins::parse`] reads. `checkpoint`: as there.
+    pub fn to_text(&self, checkpoint: &mut dyn FnMut()) -> String {
+        let begin = format!("{}{{", self.bounds);
+        let entry = |text: &mut String, bin, count| write!(text, "{bin}:{count}");
+        self.written(begin, ", ", entry, checkpoint) + "}"
+    }
+
+    /// `{"lo":0,"hi":100,"counts":{"17":2,"42":5}}`. `checkpoint`: as for [`Bins::parse`].
+    pub fn to_json(&self, checkpoint: &mut dyn FnMut()) -> String {
+        let begin = format!("{{\"lo\":{},\"hi\":{},\"counts\":{{", self.bounds.lo, self.bounds.hi);
+        let entry = |text: &mut String, bin, count| write!(text, "\"{bin}\":{count}");
+        self.written(begin, ",", entry, checkpoint) + "}}"
+    }
+
+    fn written(
+        &self,
+        begin: String,
+        separator: &str,
+        entry: impl Fn(&mut String, i64, u64) -> fmt::Result,
+        checkpoint: &mut dyn FnMut(),
+    ) -> String {
+        let mut text = begin;
+        for (i, (bin, count)) in self.filled().enumerate() {
+            if i.is_multiple_of(CHECKPOINT_PASS) {
+                checkpoint();
+            }
+            text.push_str(if i == 0 { "" } else { separator });
+            let _ = entry(&mut text, bin, count); // writing into a string cannot fail
+        }
+        text
     }
 }
 
 impl fmt::Display for Bins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{{", self.bounds)?;
-        for (i, (bin, count)) in self.filled().enumerate() {
-            let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{bin}:{count}")?;
-        }
-        write!(f, "}}")
+        f.write_str(&self.to_text(&mut || {}))
     }
 }
 
@@ -315,7 +340,7 @@ mod tests {
             for (row, count) in rows {
                 bins.add(lo.saturating_add(row), count);
             }
-            prop_assert_eq!(&Bins::parse(&bins.to_string()).unwrap(), &bins);
+            prop_assert_eq!(&Bins::parse(&bins.to_string(), &mut || {}).unwrap(), &bins);
             prop_assert_eq!(&Bins::from_bytes(&bins.to_bytes()).unwrap(), &bins);
         }
 
@@ -331,7 +356,7 @@ mod tests {
             stored[at] = byte;
             stored.truncate(stored.len() - cut);
             if let Ok(bins) = Bins::from_bytes(&stored) {
-                prop_assert_eq!(Bins::parse(&bins.to_string()).unwrap(), bins);
+                prop_assert_eq!(Bins::parse(&bins.to_string(), &mut || {}).unwrap(), bins);
             }
         }
 
@@ -351,19 +376,20 @@ mod tests {
         let bins = of(bounds(-2, 5), &[0, 3, 3, -99, 99]);
         assert_eq!(bins.to_string(), "[-2,5){-2:1, 0:1, 3:2, 4:1}");
         assert_eq!(bins.counts(), [1, 0, 1, 0, 0, 2, 1]);
-        assert_eq!(Bins::parse(" [ -2, 5 ) { 3:1,0 : 1, 3:1, 4:1, 1:0,-2:1 } "), Ok(bins));
-        assert_eq!(Bins::parse("[0,9){}").unwrap(), Bins::empty(bounds(0, 9)));
-        let json = of(bounds(0, 9), &[1, 1, 7]).to_json();
-        assert_eq!(json, serde_json::json!({"lo": 0, "hi": 9, "counts": {"1": 2, "7": 1}}));
+        let other = " [ -2, 5 ) { 3:1,0 : 1, 3:1, 4:1, 1:0,-2:1 } ";
+        assert_eq!(Bins::parse(other, &mut || {}), Ok(bins));
+        assert_eq!(Bins::parse("[0,9){}", &mut || {}).unwrap(), Bins::empty(bounds(0, 9)));
+        let json = of(bounds(0, 9), &[1, 1, 7]).to_json(&mut || {});
+        assert_eq!(json, r#"{"lo":0,"hi":9,"counts":{"1":2,"7":1}}"#);
     }
 
     #[test]
     fn bins_reach_to_the_end_of_bigint() {
         let mut bins = Bins::empty(bounds(i64::MAX - 2, i64::MAX));
         bins.add(i64::MAX, 5);
-        assert_eq!(Bins::parse(&bins.to_string()).unwrap(), bins);
+        assert_eq!(Bins::parse(&bins.to_string(), &mut || {}).unwrap(), bins);
         assert_eq!(Bins::from_bytes(&bins.to_bytes()).unwrap(), bins);
-        assert_eq!(bins.to_json()["counts"], serde_json::json!({"9223372036854775806": 5}));
+        assert!(bins.to_json(&mut || {}).ends_with(r#""counts":{"9223372036854775806":5}}"#));
     }
 
     #[test]
@@ -448,7 +474,7 @@ mod tests {
             ("[0,10){1:9223372036854775808}", FormatError::Count),
             ("[0,10){1:9223372036854775807, 2:1}", FormatError::Overflow),
         ] {
-            assert_eq!(Bins::parse(text), Err(error), "{text}");
+            assert_eq!(Bins::parse(text, &mut || {}), Err(error), "{text}");
         }
         let stored = |lo, hi, filled| {
             postcard::to_extend(&Stored { lo, hi, filled }, vec![VERSION]).unwrap()

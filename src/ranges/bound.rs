@@ -1,6 +1,6 @@
 //! The error that no strategy can go below.
 
-use super::mechanism::Workload;
+use super::mechanism::{CHECKPOINT_PASS, Workload};
 use super::optimal::{MAX_DENSE_BINS, gram_of_ranges};
 use nalgebra::DMatrix;
 use std::f64::consts::PI;
@@ -13,19 +13,27 @@ use std::f64::consts::PI;
 ///
 /// None where the singular values have no closed form and the bins are more than
 /// [`MAX_DENSE_BINS`]: the nodes of a tree that is not perfect.
-pub fn svd_bound(workload: Workload, bins: usize) -> Option<f64> {
+///
+/// `checkpoint` is called every few milliseconds, but for the nodes of a tree that is not perfect;
+/// it may unwind.
+pub fn svd_bound(workload: Workload, bins: usize, checkpoint: &mut dyn FnMut()) -> Option<f64> {
     let n = bins as f64;
+    let mut sum_over_bins = |singular: &dyn Fn(f64) -> f64| -> f64 {
+        let term = |k: usize| {
+            if k.is_multiple_of(CHECKPOINT_PASS) {
+                checkpoint();
+            }
+            singular(k as f64)
+        };
+        (1..=bins).map(term).sum()
+    };
     let sum: f64 = match workload {
         // G is n + 1 times the inverse of the second-difference matrix
         Workload::All => {
-            let singular =
-                |k: usize| (n + 1.0).sqrt() / (2.0 * (PI * k as f64 / (2.0 * n + 2.0)).sin());
-            (1..=bins).map(singular).sum()
+            sum_over_bins(&|k| (n + 1.0).sqrt() / (2.0 * (PI * k / (2.0 * n + 2.0)).sin()))
         }
         Workload::Prefix => {
-            let singular =
-                |k: usize| 1.0 / (2.0 * (PI * (2 * k - 1) as f64 / (4.0 * n + 2.0)).sin());
-            (1..=bins).map(singular).sum()
+            sum_over_bins(&|k| 1.0 / (2.0 * (PI * (2.0 * k - 1.0) / (4.0 * n + 2.0)).sin()))
         }
         // the eigenvectors of G are Haar's: one that is constant on halves of 2^l bins has the
         // squares of its sums over the nodes of levels 0 ..= l, in units of its own length
@@ -64,7 +72,7 @@ mod tests {
                 let singular = gram.symmetric_eigenvalues().map(|value| value.max(0.0).sqrt());
                 let ranges = workload.ranges(bins).count() as f64;
                 let dense = singular.sum().powi(2) / (bins as f64 * ranges);
-                let bound = svd_bound(workload, bins).unwrap();
+                let bound = svd_bound(workload, bins, &mut || {}).unwrap();
                 assert!((bound - dense).abs() < 1e-9 * dense, "{workload:?} {bins}");
             }
         }
@@ -72,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_nodes_of_a_large_ragged_tree_have_none() {
-        assert_eq!(svd_bound(Workload::Nodes, MAX_DENSE_BINS + 1), None);
-        assert!(svd_bound(Workload::Nodes, 1 << 20).is_some());
+        assert_eq!(svd_bound(Workload::Nodes, MAX_DENSE_BINS + 1, &mut || {}), None);
+        assert!(svd_bound(Workload::Nodes, 1 << 20, &mut || {}).is_some());
     }
 }

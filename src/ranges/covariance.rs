@@ -222,12 +222,12 @@ impl TreeCovariance {
             if level == self.shape.height() {
                 break; // the root is the last node of its level and the only one
             }
-            let last_prefixes = ends.prefixes(children, total);
+            let last_prefixes = ends.prefixes(children, total, checkpoint);
             let slacks = PerNode { last: slacks.regular, ..slacks };
             let ends = Ends { regular: &regular, last: &regular, slacks };
             let (children, total) = (self.shape.branching(), self.regular_total(level));
             max = max.max(ends.max_at(children, total, variance.regular, checkpoint));
-            (regular, last) = (ends.prefixes(children, total), last_prefixes);
+            (regular, last) = (ends.prefixes(children, total, checkpoint), last_prefixes);
         }
         max
     }
@@ -344,7 +344,11 @@ impl Ends<'_> {
         let mut lines: Vec<Line> = self
             .regular
             .iter()
-            .map(|part| {
+            .enumerate()
+            .map(|(i, part)| {
+                if i.is_multiple_of(CHECKPOINT_PASS) {
+                    checkpoint();
+                }
                 let own = regular * part.alpha;
                 Line {
                     slope: -2.0 * bend * own,
@@ -356,6 +360,12 @@ impl Ends<'_> {
         if bend > 0.0 {
             lines.reverse();
         }
+        let lines = lines.into_iter().enumerate().map(|(i, line)| {
+            if i.is_multiple_of(CHECKPOINT_PASS) {
+                checkpoint();
+            }
+            line
+        });
         let envelope = UpperEnvelope::new(lines);
         let mut max = 0.0f64;
         let mut right_ends = |parts: &[Part], slack: f64, between: Range<usize>| {
@@ -379,16 +389,18 @@ impl Ends<'_> {
     }
 
     /// The prefixes of the node itself.
-    fn prefixes(&self, children: usize, total: f64) -> Vec<Part> {
+    fn prefixes(&self, children: usize, total: f64, checkpoint: &mut dyn FnMut()) -> Vec<Part> {
         let PerNode { regular, last } = self.slacks;
         let before = children - 1;
         let mut prefixes = Vec::with_capacity(before * self.regular.len() + self.last.len());
-        for whole in 0..before {
-            prefixes.extend(
-                self.regular.iter().map(|part| part.beside(regular, whole, regular, total)),
-            );
-        }
-        prefixes.extend(self.last.iter().map(|part| part.beside(last, before, regular, total)));
+        let mut extend = |parts: &[Part], slack: f64, whole: usize| {
+            for parts in parts.chunks(CHECKPOINT_PASS) {
+                checkpoint();
+                prefixes.extend(parts.iter().map(|part| part.beside(slack, whole, regular, total)));
+            }
+        };
+        (0..before).for_each(|whole| extend(self.regular, regular, whole));
+        extend(self.last, last, before);
         prefixes
     }
 }

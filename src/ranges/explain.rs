@@ -47,8 +47,8 @@ pub fn explain(
         } else {
             2.0 / plan.epsilon().value().powi(2)
         };
-        let svd_ratio =
-            svd_bound(workload, plan.parameters().bins()).map(|bound| spread.mean / (unit * bound));
+        let bound = svd_bound(workload, plan.parameters().bins(), checkpoint);
+        let svd_ratio = bound.map(|bound| spread.mean / (unit * bound));
         let branching = plan.parameters().branching();
         let explained = ExplainedMethod { method, branching, spread, svd_ratio, chosen: false };
         Ok((explained, plan.parameters().clone()))

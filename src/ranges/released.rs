@@ -1,12 +1,14 @@
 //! A release together with the bins that it is about, and how it is written.
 
 use super::bins::{Bins, Bounds};
+use super::mechanism::CHECKPOINT_PASS;
 use super::parameters::RangeParameters;
 use super::plan::RangePlan;
 use super::release::{RangeFormatError, RangeRelease};
 use crate::noise::RandomWords;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use serde::Deserialize;
+use std::fmt::{self, Write};
+use std::io::{BufReader, Read};
 
 /// A histogram over bins that satisfies differential privacy, safe to publish: every range sum can
 /// be read off it, with its exact variance. Only a mechanism makes one.
@@ -44,12 +46,17 @@ struct Text {
     values: Vec<f64>,
 }
 
-#[derive(Serialize)]
-struct TextOf<'a> {
-    lo: i64,
-    hi: i64,
-    parameters: &'a RangeParameters,
-    values: &'a [f64],
+/// A text in pieces, with a call of the checkpoint before each.
+struct Pieces<'a> {
+    rest: &'a [u8],
+    checkpoint: &'a mut dyn FnMut(),
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, piece: &mut [u8]) -> std::io::Result<usize> {
+        (self.checkpoint)();
+        self.rest.read(piece)
+    }
 }
 
 impl DpRanges {
@@ -82,13 +89,15 @@ impl DpRanges {
         hi.is_none_or(|hi| hi == end).then_some(DpRanges { bounds, release })
     }
 
-    /// Reads what [`DpRanges::to_json`] gives. `checkpoint`: as for [`RangePlan::release`].
+    /// Reads what [`DpRanges::to_text`] gives. `checkpoint`: as for [`RangePlan::release`].
     pub fn parse(
         text: &str,
         checkpoint: &mut dyn FnMut(),
     ) -> Result<DpRanges, DpRangesFormatError> {
+        let pieces = Pieces { rest: text.as_bytes(), checkpoint };
+        let pieces = BufReader::with_capacity(CHECKPOINT_PASS, pieces);
         let Text { lo, hi, parameters, values } =
-            serde_json::from_str(text).map_err(|_| DpRangesFormatError::Text)?;
+            serde_json::from_reader(pieces).map_err(|_| DpRangesFormatError::Text)?;
         let release = RangeRelease::from_parts(parameters, values, checkpoint);
         release
             .and_then(|release| DpRanges::new(lo, Some(hi), release))
@@ -114,16 +123,21 @@ impl DpRanges {
         DpRanges::new(i64::from_le_bytes(*lo), None, release).ok_or(DpRangesFormatError::Bounds)
     }
 
-    /// `{"lo": 0, "hi": 100, "parameters": {"method": ...}, "values": [...]}`
-    pub fn to_json(&self) -> serde_json::Value {
-        let text = TextOf {
-            lo: self.bounds.lo(),
-            hi: self.bounds.hi(),
-            parameters: self.release.parameters(),
-            values: self.release.values(),
-        };
-        // numbers and words alone: nothing that JSON could not hold
-        serde_json::to_value(text).unwrap_or_default()
+    /// `{"hi":100,"lo":0,"parameters":{"method": ...},"values":[...]}`. `checkpoint`: as for
+    /// [`RangePlan::release`].
+    pub fn to_text(&self, checkpoint: &mut dyn FnMut()) -> String {
+        let parameters = serde_json::json!(self.release.parameters());
+        let (hi, lo) = (self.bounds.hi(), self.bounds.lo());
+        let mut text =
+            format!("{{\"hi\":{hi},\"lo\":{lo},\"parameters\":{parameters},\"values\":[");
+        for (i, &value) in self.release.values().iter().enumerate() {
+            if i.is_multiple_of(CHECKPOINT_PASS) {
+                checkpoint();
+            }
+            text.push_str(if i == 0 { "" } else { "," });
+            let _ = write!(text, "{}", serde_json::json!(value)); // into a string: cannot fail
+        }
+        text + "]}"
     }
 }
 
@@ -163,9 +177,9 @@ mod tests {
             (12, "optimal"),
         ] {
             let value = released(bins, method);
-            let text = value.to_json().to_string();
+            let text = value.to_text(&mut || {});
             let parsed = DpRanges::parse(&text, &mut || {}).unwrap();
-            assert_eq!(parsed.to_json().to_string(), text);
+            assert_eq!(parsed.to_text(&mut || {}), text);
             let stored = DpRanges::from_bytes(&value.to_bytes(), &mut || {}).unwrap();
             assert_eq!(stored.to_bytes(), value.to_bytes());
             let truth = answers(&value);
@@ -182,7 +196,8 @@ mod tests {
         for (field, other) in
             [("hi", 7.into()), ("hi", (-7).into()), ("lo", i64::MAX.into()), ("values", [1].into())]
         {
-            let mut json = value.to_json();
+            let mut json: serde_json::Value =
+                serde_json::from_str(&value.to_text(&mut || {})).unwrap();
             json[field] = other;
             assert_eq!(refused(&json.to_string()), DpRangesFormatError::Bounds);
         }
