@@ -1,6 +1,8 @@
 //! The rows of a SELECT one by one as the executor makes them, without a copy of them all.
 
 use super::errors::{Result, internal};
+use super::types::read_stored;
+use crate::coco::Coco;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
@@ -62,12 +64,21 @@ impl StreamedRow<'_> {
         }
     }
 
-    /// Gives `visit` the bytes of a value that is not NULL. What is held in a datum has 8, with its
-    /// sign extended: integers that are equal have the same, whatever their types.
+    /// What is held in a datum, as 8 bytes with its sign extended: integers that are equal have the
+    /// same, whatever their types.
+    pub(super) fn word(&self, column: usize) -> [u8; 8] {
+        let width = match self.columns[column].layout {
+            Layout::ByValue(width) => width,
+            Layout::Fixed(_) | Layout::Varying => size_of::<Datum>(),
+        };
+        sign_extended(self.values[column], width).to_le_bytes()
+    }
+
+    /// Gives `visit` the bytes of a value that is not NULL.
     pub(super) fn with_bytes<T>(&self, column: usize, visit: impl FnOnce(&[u8]) -> T) -> T {
         let value = self.values[column];
         match self.columns[column].layout {
-            Layout::ByValue(width) => visit(&sign_extended(value, width).to_le_bytes()),
+            Layout::ByValue(_) => visit(&self.word(column)),
             Layout::Fixed(width) => {
                 visit(unsafe { std::slice::from_raw_parts(value.cast_mut_ptr(), width) })
             }
@@ -85,6 +96,14 @@ impl StreamedRow<'_> {
                 result
             },
         }
+    }
+
+    /// A value of type coco.
+    pub(super) fn histogram(&self, column: usize) -> Result<Option<Coco>> {
+        if self.nulls[column] {
+            return Ok(None);
+        }
+        self.with_bytes(column, read_stored).map(Some)
     }
 
     /// What the type's output function prints; nothing for NULL, as `concat` does.
