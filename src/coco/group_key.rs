@@ -44,8 +44,13 @@ impl KeyMaker {
         KeyMaker { hasher, bytes: Vec::with_capacity(size_of::<GroupKey>()) }
     }
 
-    /// The next column's value, of a fixed width.
+    /// The next column's value, of 8 bytes.
     #[inline]
+    pub fn word(&mut self, value: [u8; 8]) {
+        self.bytes.extend_from_slice(&value);
+    }
+
+    /// The next column's value, of a fixed width.
     pub fn fixed(&mut self, value: &[u8]) {
         self.bytes.extend_from_slice(value);
     }
@@ -137,7 +142,7 @@ mod tests {
     #[test]
     fn short_keys_stand_for_themselves() {
         let mut keys = maker(&[KeyColumn::Fixed(8), KeyColumn::Fixed(8)]);
-        keys.fixed(&7u64.to_le_bytes());
+        keys.word(7u64.to_le_bytes());
         keys.fixed(&u64::MAX.to_le_bytes());
         assert_eq!(keys.finish(), GroupKey([7, u64::MAX]));
         let mut keys = maker(&[KeyColumn::Fixed(6)]);

@@ -62,9 +62,11 @@ impl Leaves {
         let mut sizes = self.group_sizes()?;
         let depth = self.regions.columns.end;
         stream_rows(sql, |row| {
-            if let Some(region) = self.regions.number(row)
-                && keys.put(row, depth..depth + key.len())
+            // of a row without a group there is no region either
+            if row.has_all(depth..depth + key.len())
+                && let Some(region) = self.regions.number(row)
             {
+                keys.put(row, depth..depth + key.len());
                 let key = keys.finish_with(region);
                 sizes.add(GroupRow { key, region: Some(region), entities: 1 });
             }
@@ -88,14 +90,16 @@ impl Leaves {
         stream_rows(groups, |row| {
             // checked tables have a region in every row
             if let Some(region) = self.regions.number(row)
-                && keys.put(row, depth..depth + width)
+                && row.has_all(depth..depth + width)
             {
+                keys.put(row, depth..depth + width);
                 sizes.add(GroupRow { key: keys.finish(), region: Some(region), entities: 0 });
             }
             Ok(())
         })?;
         stream_rows(entity_rows, |row| {
-            if keys.put(row, 0..width) {
+            if row.has_all(0..width) {
+                keys.put(row, 0..width);
                 let entities = if weighted { entities(row, width) } else { 1 };
                 sizes.add(GroupRow { key: keys.finish(), region: None, entities });
             }
@@ -171,19 +175,15 @@ impl Keys {
         Ok(Keys(KeyMaker::new(&columns, &mut words_from_system().map_err(internal)?)))
     }
 
-    /// Takes the columns of a key, unless one is NULL.
-    fn put(&mut self, row: &StreamedRow, columns: Range<usize>) -> bool {
-        if columns.clone().any(|column| row.is_null(column)) {
-            return false;
-        }
+    /// Takes the columns of a key, none of which is NULL.
+    fn put(&mut self, row: &StreamedRow, columns: Range<usize>) {
         for column in columns {
             match row.layout(column) {
-                Layout::ByValue(_) => self.0.fixed(&row.word(column)),
+                Layout::ByValue(_) => self.0.word(row.word(column)),
                 Layout::Fixed(_) => row.with_bytes(column, |bytes| self.0.fixed(bytes)),
                 Layout::Varying => row.with_bytes(column, |bytes| self.0.varying(bytes)),
             }
         }
-        true
     }
 
     fn finish(&mut self) -> GroupKey {
@@ -191,7 +191,7 @@ impl Keys {
     }
 
     fn finish_with(&mut self, region: u32) -> GroupKey {
-        self.0.fixed(&u64::from(region).to_le_bytes());
+        self.0.word(u64::from(region).to_le_bytes());
         self.0.finish()
     }
 }
@@ -204,6 +204,8 @@ struct Regions {
     keys: Keys,
     by_bytes: HashMap<GroupKey, u32, KeyHasher>,
     by_path: HashMap<Vec<String>, u32>,
+    /// That of the row before: in many tables the rows of a region lie together.
+    last: Option<(GroupKey, u32)>,
 }
 
 impl Regions {
@@ -214,22 +216,34 @@ impl Regions {
             keys: Keys::new(layouts)?,
             by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
             by_path: HashMap::new(),
+            last: None,
         })
     }
 
     /// The number of a row's region; the row begins with the region's columns. None if one is NULL.
     fn number(&mut self, row: &StreamedRow) -> Option<u32> {
-        if !self.keys.put(row, self.columns.clone()) {
+        if !row.has_all(self.columns.clone()) {
             return None;
         }
+        self.keys.put(row, self.columns.clone());
         let bytes = self.keys.finish();
-        if let Some(&number) = self.by_bytes.get(&bytes) {
-            return Some(number);
-        }
+        let number = match self.last {
+            Some((last, number)) if last == bytes => return Some(number),
+            _ => match self.by_bytes.get(&bytes) {
+                Some(&number) => number,
+                None => self.new_number(row, bytes),
+            },
+        };
+        self.last = Some((bytes, number));
+        Some(number)
+    }
+
+    /// The number of a region whose bytes occur for the first time.
+    fn new_number(&mut self, row: &StreamedRow, bytes: GroupKey) -> u32 {
         let path = self.columns.clone().map(|column| row.printed(column)).collect();
         let next = self.by_path.len() as u32;
         let number = *self.by_path.entry(path).or_insert(next);
         self.by_bytes.insert(bytes, number);
-        Some(number)
+        number
     }
 }

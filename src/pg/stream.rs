@@ -7,6 +7,7 @@ use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use std::ffi::{CString, c_int};
+use std::ops::Range;
 
 /// How PostgreSQL holds the values of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +47,9 @@ pub(super) struct StreamedRow<'a> {
 }
 
 impl StreamedRow<'_> {
-    pub(super) fn is_null(&self, column: usize) -> bool {
-        self.nulls[column]
+    /// Whether no column is NULL.
+    pub(super) fn has_all(&self, columns: Range<usize>) -> bool {
+        !self.nulls[columns].contains(&true)
     }
 
     pub(super) fn layout(&self, column: usize) -> Layout {

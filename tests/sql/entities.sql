@@ -70,7 +70,11 @@ ALTER TABLE stored_plain ALTER k SET STORAGE PLAIN;
 CREATE TABLE stored_as_usual (k text);
 CREATE TABLE stored_outside (k text, state text NOT NULL);
 ALTER TABLE stored_outside ALTER k SET STORAGE EXTERNAL;
-INSERT INTO stored_plain SELECT 'short ' || i, 'state ' || i % 2 FROM generate_series(1, 10) AS i;
+COPY stored_plain FROM STDIN DELIMITER ','; -- INSERT would shorten the headers all the same
+short 1,state 1
+short 2,state 2
+short 3,state 1
+\.
 INSERT INTO stored_outside SELECT repeat('long ', 2000) || i, 'state ' || i % 2 FROM generate_series(1, 10) AS i;
 INSERT INTO stored_as_usual SELECT k FROM (SELECT k FROM stored_plain UNION ALL SELECT k FROM stored_outside) AS g, generate_series(1, 3);
 INSERT INTO stored_as_usual VALUES (NULL);
