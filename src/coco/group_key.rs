@@ -26,7 +26,9 @@ pub enum KeyColumn {
 /// Makes [`GroupKey`]s of keys with the same columns, column by column.
 #[derive(Debug)]
 pub struct KeyMaker {
+    /// None where keys stand for themselves.
     hasher: Option<SipHasher13>,
+    /// The columns so far.
     bytes: Vec<u8>,
 }
 
@@ -39,7 +41,13 @@ impl KeyMaker {
         let exact = width.is_some_and(|width| width <= size_of::<GroupKey>());
         let hasher =
             (!exact).then(|| SipHasher13::new_with_keys(words.next_u64(), words.next_u64()));
-        KeyMaker { hasher, bytes: Vec::new() }
+        KeyMaker { hasher, bytes: Vec::with_capacity(size_of::<GroupKey>()) }
+    }
+
+    /// The next column's value, of 8 bytes.
+    #[inline]
+    pub fn word(&mut self, value: [u8; 8]) {
+        self.bytes.extend_from_slice(&value);
     }
 
     /// The next column's value, of a fixed width.
@@ -55,6 +63,7 @@ impl KeyMaker {
     }
 
     /// The key of the columns since the last one.
+    #[inline]
     pub fn finish(&mut self) -> GroupKey {
         let key = match &self.hasher {
             Some(hasher) => {
@@ -64,11 +73,9 @@ impl KeyMaker {
                 [hash.h1, hash.h2]
             }
             None => {
-                let mut words = [[0u8; 8]; 2];
-                for (word, bytes) in words.iter_mut().zip(self.bytes.chunks(8)) {
-                    word[..bytes.len()].copy_from_slice(bytes);
-                }
-                words.map(u64::from_le_bytes)
+                self.bytes.resize(size_of::<GroupKey>(), 0);
+                let (words, _) = self.bytes.as_chunks::<8>();
+                [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
             }
         };
         self.bytes.clear();
@@ -135,7 +142,7 @@ mod tests {
     #[test]
     fn short_keys_stand_for_themselves() {
         let mut keys = maker(&[KeyColumn::Fixed(8), KeyColumn::Fixed(8)]);
-        keys.fixed(&7u64.to_le_bytes());
+        keys.word(7u64.to_le_bytes());
         keys.fixed(&u64::MAX.to_le_bytes());
         assert_eq!(keys.finish(), GroupKey([7, u64::MAX]));
         let mut keys = maker(&[KeyColumn::Fixed(6)]);

@@ -42,6 +42,17 @@ impl Coco {
         (ascending && in_range && total_fits).then_some(Coco { runs })
     }
 
+    /// Of runs in ascending order of size, each size once; those without groups are left out.
+    pub(super) fn from_ascending(runs: impl Iterator<Item = Run>) -> Coco {
+        let mut left = LARGEST;
+        let runs = runs.filter_map(|Run { size, groups }| {
+            let groups = groups.min(left);
+            left -= groups;
+            (groups > 0).then_some(Run { size, groups })
+        });
+        Coco { runs: runs.collect() }
+    }
+
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }

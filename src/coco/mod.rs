@@ -17,6 +17,7 @@ mod mechanism;
 mod simplex;
 mod statistics;
 mod storage;
+mod tallies;
 
 pub use cut_choice::Profile;
 pub use estimate::{Estimate, EstimatedRun};
@@ -29,3 +30,4 @@ pub use statistics::{StatisticsError, emd};
 pub(crate) use isotonic::{Arithmetic, Block, pool_adjacent_violators};
 pub(crate) use simplex::project_weighted;
 pub use storage::FormatError;
+pub use tallies::{Tallies, TooManySizes};

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// What [`USED`] may come to: about 2.5 gigabytes.
-pub(super) const ROOM: usize = 6 * MAX_DISTINCT_SIZES * BYTES_PER_SIZE;
+const ROOM: usize = 6 * MAX_DISTINCT_SIZES * BYTES_PER_SIZE;
 
 /// A value that is built up row by row.
 pub(super) trait State: Clone {

@@ -3,12 +3,14 @@
 //! PostgreSQL scans; grouping and joining are done here, by [`GroupSizes`], in the memory that one of
 //! the executor's hash tables may have and in temporary files.
 
-use super::errors::{Result, internal};
-use super::expanded::{ROOM, State};
+use super::errors::{Result, error, internal};
 use super::stream::{Layout, StreamedRow, stream_rows};
 use super::temporary_file::BufferedFile;
-use crate::coco::{Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, Tally};
+use crate::coco::{
+    Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, Tallies, TooManySizes,
+};
 use crate::noise::words_from_system;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,11 +18,9 @@ use std::ops::Range;
 /// The histograms of all leaf regions, by path. Confidential.
 pub(super) struct Leaves {
     regions: Regions,
-    tallies: Vec<Tally>,
+    tallies: Tallies,
     /// Larger sizes count at it.
     max_size: u32,
-    /// The memory of the tallies.
-    bytes: usize,
 }
 
 impl Leaves {
@@ -28,30 +28,48 @@ impl Leaves {
     pub(super) fn new(max_size: u64, regions: &[Layout]) -> Result<Leaves> {
         let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
         let regions = Regions::new(regions)?;
-        Ok(Leaves { regions, tallies: Vec::new(), max_size, bytes: 0 })
+        let tallies = Tallies::new(&mut words_from_system().map_err(internal)?);
+        Ok(Leaves { regions, tallies, max_size })
     }
 
-    /// From a query whose rows are groups: the region's columns, then the size.
+    /// From a query whose rows are groups: the region's columns, then the size. A row without a region
+    /// is no group.
     pub(super) fn read_sizes(&mut self, sql: &str) -> Result<()> {
         let depth = self.regions.columns.end;
+        stream_rows(sql, |row| match self.regions.number(row) {
+            Some(region) => self.add(region, entities(row, depth), 1),
+            None => Ok(()),
+        })
+    }
+
+    /// From a query whose rows stand for many groups each: the region's columns, then a histogram.
+    pub(super) fn read_histograms(&mut self, sql: &str) -> Result<()> {
+        let depth = self.regions.columns.end;
         stream_rows(sql, |row| {
-            let region = self.regions.number(row);
-            self.add(region, entities(row, depth))
+            let Some(region) = self.regions.number(row) else { return Ok(()) };
+            let Some(histogram) = row.histogram(depth)? else { return Ok(()) };
+            histogram.runs().iter().try_for_each(|run| {
+                self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups)
+            })
         })
     }
 
     /// From a query whose rows are entities: the region's columns, then the group's. A group that is
-    /// in several regions is one in each.
+    /// in several regions is one in each. A NULL is no region, and no group.
     pub(super) fn read_entities(&mut self, sql: &str, key: &[Layout]) -> Result<()> {
         // a number is held in 8 bytes
         let mut keys = Keys::new(&[key, &[Layout::ByValue(8)]].concat())?;
         let mut sizes = self.group_sizes()?;
         let depth = self.regions.columns.end;
         stream_rows(sql, |row| {
-            let region = self.regions.number(row);
-            keys.put(row, depth..depth + key.len());
-            let key = keys.finish_with(region);
-            sizes.add(GroupRow { key, region: Some(region), entities: 1 });
+            // of a row without a group there is no region either
+            if row.has_all(depth..depth + key.len())
+                && let Some(region) = self.regions.number(row)
+            {
+                keys.put(row, depth..depth + key.len());
+                let key = keys.finish_with(region);
+                sizes.add(GroupRow { key, region: Some(region), entities: 1 });
+            }
             Ok(())
         })?;
         self.add_all(sizes)
@@ -70,14 +88,18 @@ impl Leaves {
         let mut sizes = self.group_sizes()?;
         let (depth, width) = (self.regions.columns.end, key.len());
         stream_rows(groups, |row| {
-            let region = self.regions.number(row);
-            if keys.put(row, depth..depth + width) {
+            // checked tables have a region in every row
+            if let Some(region) = self.regions.number(row)
+                && row.has_all(depth..depth + width)
+            {
+                keys.put(row, depth..depth + width);
                 sizes.add(GroupRow { key: keys.finish(), region: Some(region), entities: 0 });
             }
             Ok(())
         })?;
         stream_rows(entity_rows, |row| {
-            if keys.put(row, 0..width) {
+            if row.has_all(0..width) {
+                keys.put(row, 0..width);
                 let entities = if weighted { entities(row, width) } else { 1 };
                 sizes.add(GroupRow { key: keys.finish(), region: None, entities });
             }
@@ -87,13 +109,12 @@ impl Leaves {
     }
 
     /// Each region's path with its histogram.
-    pub(super) fn histograms(mut self) -> Vec<(Vec<String>, Coco)> {
+    pub(super) fn histograms(self) -> Result<Vec<(Vec<String>, Coco)>> {
         let numbers = self.regions.by_path;
-        self.tallies.resize_with(numbers.len(), Tally::default);
-        // each tally makes room for what follows from it
-        let mut histogram =
-            |number: u32| std::mem::take(&mut self.tallies[number as usize]).histogram();
-        numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect()
+        let histograms = self.tallies.histograms(numbers.len(), &mut checkpoint);
+        let mut histograms = histograms.map_err(too_many)?;
+        let mut histogram = |number: u32| std::mem::take(&mut histograms[number as usize]);
+        Ok(numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect())
     }
 
     fn group_sizes(&self) -> Result<GroupSizes<BufferedFile>> {
@@ -107,28 +128,31 @@ impl Leaves {
         sizes.finish(
             |region, size| {
                 if outcome.is_ok() {
-                    outcome = self.add(region, size);
+                    outcome = self.add(region, size, 1);
                 }
             },
-            &mut || {
-                pgrx::check_for_interrupts!();
-            },
+            &mut checkpoint,
         );
         outcome
     }
 
     /// Error: more different sizes than memory should hold.
-    fn add(&mut self, region: u32, size: u32) -> Result<()> {
-        let region = region as usize;
-        if region >= self.tallies.len() {
-            self.tallies.resize_with(region + 1, Tally::default);
-        }
-        let tally = &mut self.tallies[region];
-        let before = tally.bytes();
-        tally.add(size.min(self.max_size).into(), 1);
-        self.bytes += tally.bytes() - before;
-        if self.bytes > ROOM { Err(Tally::too_large()) } else { Ok(()) }
+    fn add(&mut self, region: u32, size: u32, groups: u64) -> Result<()> {
+        let size = size.min(self.max_size);
+        self.tallies.add(region, size, groups, &mut checkpoint).map_err(too_many)
     }
+}
+
+fn too_many(_: TooManySizes) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "the regions have too many different sizes",
+    )
+    .set_hint(format!("All together may have {}. Lower max_size.", Tallies::MOST_PAIRS))
+}
+
+fn checkpoint() {
+    pgrx::check_for_interrupts!();
 }
 
 /// A number of entities; NULL and negative ones count as 0.
@@ -151,19 +175,15 @@ impl Keys {
         Ok(Keys(KeyMaker::new(&columns, &mut words_from_system().map_err(internal)?)))
     }
 
-    /// Takes the columns of a key, unless one is NULL.
-    fn put(&mut self, row: &StreamedRow, columns: Range<usize>) -> bool {
-        if columns.clone().any(|column| row.is_null(column)) {
-            return false;
-        }
+    /// Takes the columns of a key, none of which is NULL.
+    fn put(&mut self, row: &StreamedRow, columns: Range<usize>) {
         for column in columns {
-            let varying = row.layout(column) == Layout::Varying;
-            row.with_bytes(column, |bytes| match varying {
-                true => self.0.varying(bytes),
-                false => self.0.fixed(bytes),
-            });
+            match row.layout(column) {
+                Layout::ByValue(_) => self.0.word(row.word(column)),
+                Layout::Fixed(_) => row.with_bytes(column, |bytes| self.0.fixed(bytes)),
+                Layout::Varying => row.with_bytes(column, |bytes| self.0.varying(bytes)),
+            }
         }
-        true
     }
 
     fn finish(&mut self) -> GroupKey {
@@ -171,7 +191,7 @@ impl Keys {
     }
 
     fn finish_with(&mut self, region: u32) -> GroupKey {
-        self.0.fixed(&u64::from(region).to_le_bytes());
+        self.0.word(u64::from(region).to_le_bytes());
         self.0.finish()
     }
 }
@@ -184,6 +204,8 @@ struct Regions {
     keys: Keys,
     by_bytes: HashMap<GroupKey, u32, KeyHasher>,
     by_path: HashMap<Vec<String>, u32>,
+    /// That of the row before: in many tables the rows of a region lie together.
+    last: Option<(GroupKey, u32)>,
 }
 
 impl Regions {
@@ -194,26 +216,34 @@ impl Regions {
             keys: Keys::new(layouts)?,
             by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
             by_path: HashMap::new(),
+            last: None,
         })
     }
 
-    /// The number of a row's region; the row begins with the region's columns.
-    fn number(&mut self, row: &StreamedRow) -> u32 {
-        if !self.keys.put(row, self.columns.clone()) {
-            return self.number_by_path(row); // checked tables have no NULL there
+    /// The number of a row's region; the row begins with the region's columns. None if one is NULL.
+    fn number(&mut self, row: &StreamedRow) -> Option<u32> {
+        if !row.has_all(self.columns.clone()) {
+            return None;
         }
+        self.keys.put(row, self.columns.clone());
         let bytes = self.keys.finish();
-        if let Some(&number) = self.by_bytes.get(&bytes) {
-            return number;
-        }
-        let number = self.number_by_path(row);
-        self.by_bytes.insert(bytes, number);
-        number
+        let number = match self.last {
+            Some((last, number)) if last == bytes => return Some(number),
+            _ => match self.by_bytes.get(&bytes) {
+                Some(&number) => number,
+                None => self.new_number(row, bytes),
+            },
+        };
+        self.last = Some((bytes, number));
+        Some(number)
     }
 
-    fn number_by_path(&mut self, row: &StreamedRow) -> u32 {
+    /// The number of a region whose bytes occur for the first time.
+    fn new_number(&mut self, row: &StreamedRow, bytes: GroupKey) -> u32 {
         let path = self.columns.clone().map(|column| row.printed(column)).collect();
         let next = self.by_path.len() as u32;
-        *self.by_path.entry(path).or_insert(next)
+        let number = *self.by_path.entry(path).or_insert(next);
+        self.by_bytes.insert(bytes, number);
+        number
     }
 }

@@ -8,7 +8,7 @@ use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
 use super::leaves::Leaves;
 use super::relation::{Column, Relation, open};
-use super::session::{exists, extension_schema, read_rows};
+use super::session::{exists, extension_schema, extension_type, read_rows};
 use super::stream::Layout;
 use crate::coco::Coco;
 use crate::hierarchy::{MAX_LEVELS, Tree};
@@ -28,7 +28,8 @@ pub(super) struct Source {
     pub(super) group_key: Vec<String>,
     /// From the top level below the root down to the leaf.
     pub(super) hierarchy: Vec<String>,
-    /// `entities` has one row per group, with the group's size in this column.
+    /// `entities` has one row per group, with the group's size in this column, or, where it is of type
+    /// coco, one row for many groups.
     pub(super) size_column: Option<String>,
     /// The column of `entities` that tells whose a row is; None where each row is its own unit.
     pub(super) privacy_unit: Option<String>,
@@ -80,6 +81,9 @@ impl Source {
         self.check_columns()?;
         if self.groups.is_some() {
             self.check_tree()?;
+        }
+        if self.rows_are_groups() {
+            return Ok(()); // no key is compared
         }
         // fetches no row, but finds types that cannot be compared
         read_rows(&format!("{} LIMIT 0", self.leaf_query(1)?), |_| Ok(()))
@@ -144,13 +148,25 @@ impl Source {
                 ));
             }
         }
-        if let Some(column) = &self.size_column
-            && entities.column("size_column", column)?.family() != pg_sys::INT8OID
-        {
-            return Err(invalid(
-                format!("size_column: column \"{column}\" is not of an integer type"),
-                "Use smallint, integer or bigint: sizes are counts of entities.",
-            ));
+        if let Some(column) = &self.size_column {
+            let family = entities.column("size_column", column)?.family();
+            if family == extension_type("coco")? {
+                if groups.is_some() {
+                    return Err(invalid(
+                        format!(
+                            "size_column: column \"{column}\" of type coco has no meaning with a \
+                             table of groups"
+                        ),
+                        "Its rows stand for many groups each, a row of that table for one.",
+                    ));
+                }
+            } else if family != pg_sys::INT8OID {
+                return Err(invalid(
+                    format!("size_column: column \"{column}\" is not of an integer type or coco"),
+                    "Use smallint, integer or bigint for the size of one group, coco for the \
+                     histogram of many.",
+                ));
+            }
         }
         if let Some(column) = &self.privacy_unit {
             entities.column("privacy_unit", column)?;
@@ -168,6 +184,11 @@ impl Source {
             }
         }
         Ok(())
+    }
+
+    /// Whether a row is a group, or several, whatever its key.
+    fn rows_are_groups(&self) -> bool {
+        self.groups.is_none() && self.size_column.is_some()
     }
 
     /// What identifies the relations and columns that are used: it changes when a table is dropped
@@ -206,7 +227,7 @@ impl Source {
     fn check_tree(&self) -> Result<()> {
         let checked = match self.groups {
             Some(oid) => open(oid, "groups")?,
-            None if self.size_column.is_some() => return Ok(()), // a row is a group
+            None if self.rows_are_groups() => return Ok(()),
             None => open(self.entities, "entities")?,
         };
         let key = quoted(&self.group_key);
@@ -304,8 +325,11 @@ impl Source {
         Tree::from_leaves(self.hierarchy.len(), leaves).map_err(internal)
     }
 
-    /// How the columns of the key are held, if keys are equal just if their bytes are.
+    /// How the columns of the key are held, if keys are equal just if their bytes are, or none is used.
     fn key_layout(&self) -> Result<Option<Vec<Layout>>> {
+        if self.rows_are_groups() {
+            return Ok(Some(vec![]));
+        }
         let entities = open(self.entities, "entities")?;
         let columns = self.group_key.iter().map(|column| entities.column("group_key", column));
         let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -318,6 +342,13 @@ impl Source {
         let regions = open(self.groups.unwrap_or(self.entities), "groups")?;
         let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
         columns.map(|column| Ok(column?.layout())).collect()
+    }
+
+    /// Whether a row stands for many groups.
+    fn rows_are_histograms(&self) -> Result<bool> {
+        let Some(column) = &self.size_column else { return Ok(false) };
+        let column = open(self.entities, "entities")?.column("size_column", column)?;
+        Ok(column.family() == extension_type("coco")?)
     }
 
     /// The leaves' histograms by scans of the tables.
@@ -340,17 +371,18 @@ impl Source {
                 )?;
             }
             (None, Some(size)) => {
-                let rows = format!("{entities} WHERE {}", not_null(&regions));
-                leaves.read_sizes(&select(&[&regions[..], &[size]].concat(), &rows))?;
+                let rows = select(&[&regions[..], &[size]].concat(), &entities);
+                match self.rows_are_histograms()? {
+                    true => leaves.read_histograms(&rows)?,
+                    false => leaves.read_sizes(&rows)?,
+                }
             }
             (None, None) => {
-                let has_all = not_null(&distinct(&self.group_key, &self.hierarchy));
-                let rows = format!("{entities} WHERE {has_all}");
                 let columns = [&regions[..], &key].concat();
-                leaves.read_entities(&select(&columns, &rows), key_layout)?;
+                leaves.read_entities(&select(&columns, &entities), key_layout)?;
             }
         }
-        Ok(leaves.histograms())
+        leaves.histograms()
     }
 
     /// The leaves' histograms by PostgreSQL's grouping and joining, for keys of any type.
@@ -455,7 +487,7 @@ impl Source {
         )
     }
 
-    /// SELECT path text[], coco, one row per leaf region; sizes above `max_size` count at it.
+    /// SELECT path text[], coco, one row per leaf region, where a key tells the group; sizes above `max_size` count at it.
     ///
     /// A region is what its columns print: values that are equal but print differently (1.0 and
     /// 1.00) are two, or a private row could decide which one is shown. Printing calls the types'
@@ -472,16 +504,17 @@ impl Source {
             .zip(&labels)
             .map(|(region, name)| format!("{} AS {name}, ", label(region)))
             .collect();
-        let size = self.size_column.as_ref().map(|column| {
-            format!("greatest(coalesce({}::bigint, 0), 0)", quote_identifier(column))
-        });
-
-        let rows = match (self.groups, size) {
-            (Some(groups), size) => {
+        let rows = match self.groups {
+            Some(groups) => {
                 let groups = open(groups, "groups")?.name;
-                let counted = size.map_or("count(*)".to_string(), |size| {
-                    format!("least(sum({size}), {})::bigint", i64::MAX)
-                });
+                let counted = match &self.size_column {
+                    None => "count(*)".to_string(),
+                    Some(column) => format!(
+                        "least(sum(greatest({}::bigint, 0)), {})::bigint",
+                        quote_identifier(column),
+                        i64::MAX
+                    ),
+                };
                 let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
                 // rows without a key declare a region of the public table, but no group
                 format!(
@@ -494,11 +527,7 @@ impl Source {
                     on = on.join(" AND "),
                 )
             }
-            (None, Some(size)) => format!(
-                "SELECT {labelled}{size} AS {SIZE}, true AS {IS_GROUP} FROM {entities} WHERE {}",
-                not_null(&quoted(&self.hierarchy))
-            ),
-            (None, None) => format!(
+            None => format!(
                 "SELECT {labelled}count(*) AS {SIZE}, true AS {IS_GROUP} FROM {entities} WHERE {} \
                   GROUP BY {}",
                 not_null(&distinct(&self.group_key, &self.hierarchy)),

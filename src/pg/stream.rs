@@ -1,10 +1,13 @@
 //! The rows of a SELECT one by one as the executor makes them, without a copy of them all.
 
 use super::errors::{Result, internal};
+use super::types::read_stored;
+use crate::coco::Coco;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use std::ffi::{CString, c_int};
+use std::ops::Range;
 
 /// How PostgreSQL holds the values of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +47,9 @@ pub(super) struct StreamedRow<'a> {
 }
 
 impl StreamedRow<'_> {
-    pub(super) fn is_null(&self, column: usize) -> bool {
-        self.nulls[column]
+    /// Whether no column is NULL.
+    pub(super) fn has_all(&self, columns: Range<usize>) -> bool {
+        !self.nulls[columns].contains(&true)
     }
 
     pub(super) fn layout(&self, column: usize) -> Layout {
@@ -62,12 +66,21 @@ impl StreamedRow<'_> {
         }
     }
 
-    /// Gives `visit` the bytes of a value that is not NULL. What is held in a datum has 8, with its
-    /// sign extended: integers that are equal have the same, whatever their types.
+    /// What is held in a datum, as 8 bytes with its sign extended: integers that are equal have the
+    /// same, whatever their types.
+    pub(super) fn word(&self, column: usize) -> [u8; 8] {
+        let width = match self.columns[column].layout {
+            Layout::ByValue(width) => width,
+            Layout::Fixed(_) | Layout::Varying => size_of::<Datum>(),
+        };
+        sign_extended(self.values[column], width).to_le_bytes()
+    }
+
+    /// Gives `visit` the bytes of a value that is not NULL.
     pub(super) fn with_bytes<T>(&self, column: usize, visit: impl FnOnce(&[u8]) -> T) -> T {
         let value = self.values[column];
         match self.columns[column].layout {
-            Layout::ByValue(width) => visit(&sign_extended(value, width).to_le_bytes()),
+            Layout::ByValue(_) => visit(&self.word(column)),
             Layout::Fixed(width) => {
                 visit(unsafe { std::slice::from_raw_parts(value.cast_mut_ptr(), width) })
             }
@@ -85,6 +98,14 @@ impl StreamedRow<'_> {
                 result
             },
         }
+    }
+
+    /// A value of type coco.
+    pub(super) fn histogram(&self, column: usize) -> Result<Option<Coco>> {
+        if self.nulls[column] {
+            return Ok(None);
+        }
+        self.with_bytes(column, read_stored).map(Some)
     }
 
     /// What the type's output function prints; nothing for NULL, as `concat` does.

@@ -40,14 +40,18 @@ pub(super) unsafe fn value_of<T: Stored>(datum: pg_sys::Datum) -> T {
             return value;
         }
         let stored = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-        let value = T::read_bytes(varlena_to_byte_slice(stored)).map_err(|reason| {
-            error(
-                PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-                format!("cannot read a stored value of type {}: {reason}", T::NAME),
-            )
-        });
-        value.unwrap_or_report()
+        read_stored(varlena_to_byte_slice(stored)).unwrap_or_report()
     }
+}
+
+/// The value of a varlena's bytes. Error: they are damaged.
+pub(super) fn read_stored<T: Stored>(bytes: &[u8]) -> Result<T> {
+    T::read_bytes(bytes).map_err(|reason| {
+        error(
+            PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+            format!("cannot read a stored value of type {}: {reason}", T::NAME),
+        )
+    })
 }
 
 impl Stored for Coco {

@@ -63,3 +63,89 @@ CREATE TABLE narrow (k char(3), r text NOT NULL); INSERT INTO narrow VALUES ('a'
 CREATE TABLE wide (k char(5)); INSERT INTO wide VALUES ('a'), ('a');
 SELECT dp_create_dataset('padded', 'wide', '{k}', '{r}', 'narrow', epsilon_budget => 1e9);
 SELECT * FROM dp_hierarchy_release('padded', 1e6) WHERE level = 1;
+
+-- keys are equal if their values are, however they are stored: with a header of 1 byte or 4, compressed, out of line
+CREATE TABLE stored_plain (k text, state text NOT NULL);
+ALTER TABLE stored_plain ALTER k SET STORAGE PLAIN;
+CREATE TABLE stored_as_usual (k text);
+CREATE TABLE stored_outside (k text, state text NOT NULL);
+ALTER TABLE stored_outside ALTER k SET STORAGE EXTERNAL;
+COPY stored_plain FROM STDIN DELIMITER ','; -- INSERT would shorten the headers all the same
+short 1,state 1
+short 2,state 2
+short 3,state 1
+\.
+INSERT INTO stored_outside SELECT repeat('long ', 2000) || i, 'state ' || i % 2 FROM generate_series(1, 10) AS i;
+INSERT INTO stored_as_usual SELECT k FROM (SELECT k FROM stored_plain UNION ALL SELECT k FROM stored_outside) AS g, generate_series(1, 3);
+INSERT INTO stored_as_usual VALUES (NULL);
+SELECT (SELECT min(pg_column_size(k)) FROM stored_plain) - (SELECT min(pg_column_size(k)) FROM stored_as_usual) AS longer_header;
+SELECT DISTINCT pg_column_compression(u.k) IS NOT NULL AS compressed, pg_column_compression(o.k) IS NOT NULL AS outside_compressed
+  FROM stored_outside AS o JOIN stored_as_usual AS u USING (k);
+SELECT pg_relation_size(reltoastrelid) > 100000 AS out_of_line FROM pg_class WHERE relname = 'stored_outside';
+SELECT dp_create_dataset('plain', 'stored_as_usual', '{k}', '{state}', 'stored_plain', epsilon_budget => 1e9),
+       dp_create_dataset('outside', 'stored_as_usual', '{k}', '{state}', 'stored_outside', epsilon_budget => 1e9);
+SELECT * FROM histograms($$dp_hierarchy_release('plain', 1e6)$$);
+SELECT * FROM histograms($$dp_hierarchy_release('outside', 1e6)$$);
+-- as regions, too
+CREATE TABLE far_regions (id int, state text, county text);
+ALTER TABLE far_regions ALTER county SET STORAGE EXTERNAL;
+INSERT INTO far_regions SELECT i, repeat('state ', 5000), repeat('county ', 1000) || i % 2 FROM generate_series(1, 10) AS i;
+INSERT INTO far_regions VALUES (11, NULL, 'no state'), (NULL, 'no', 'group'); -- no groups
+SELECT dp_create_dataset('far', 'far_regions', '{id}', '{state,county}', epsilon_budget => 1e9);
+SELECT level, right(path[level], 10), length(path[level]), size, groups FROM dp_hierarchy_release('far', 1e6) ORDER BY 1, 2;
+
+-- entities come in the order of a parallel plan, or through a cursor
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS OFF) SELECT state, county, k_bigint FROM person;
+SET work_mem = '64MB';
+SELECT d.* FROM differences('k_text') AS d;
+SET work_mem = '64kB';
+SELECT d.* FROM differences('k_text') AS d;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
+SELECT count(*) AS set FROM (SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) AS s;
+SELECT d.* FROM differences('k_text') AS d;
+SELECT count(*) AS reset FROM (SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) AS s;
+BEGIN;
+DECLARE release CURSOR FOR SELECT * FROM dp_hierarchy_release('padded', 1e6);
+FETCH 1 FROM release;
+FETCH ALL FROM release;
+COMMIT;
+
+-- a row of a dataset with a size_column is a group, or, if it is of type coco, many
+CREATE TABLE sized (k numeric, state text, county numeric, size int);
+INSERT INTO sized SELECT k_numeric, state, county, size FROM person;
+INSERT INTO sized VALUES (NULL, 'state 1', 1.00, NULL), (1, 'state 1', 1, -5), (1, 'state 1', 1, 2000000000), (1, NULL, 1, 1), (1, 'state 1', NULL, 1);
+CREATE TABLE daily AS
+SELECT state, county, day, coco_agg(greatest(size, 0)) AS sizes FROM (SELECT *, row_number() OVER () % 3 AS day FROM sized) AS s
+ WHERE size IS NOT NULL GROUP BY 1, 2, 3;
+INSERT INTO daily VALUES ('state 1', 1.00, 1, '{0:1}'), ('state 1', 1.00, 1, '{}'), ('state 2', 2, 1, NULL); -- the first is sized's NULL
+SELECT dp_create_dataset('sizes', 'sized', '{k}', '{state,county}', size_column => 'size', epsilon_budget => 1e9),
+       dp_create_dataset('histograms', 'daily', '{}', '{state,county}', size_column => 'sizes', epsilon_budget => 1e9);
+SELECT differences(dataset, 'SELECT state, county, greatest(size, 0) AS size FROM sized WHERE state IS NOT NULL AND county IS NOT NULL')
+  FROM unnest('{sizes,histograms}'::text[]) AS dataset;
+SELECT sum(groups) FROM dp_hierarchy_release('histograms', 1e6) WHERE level = 0;
+SELECT dp_create_dataset('histograms of the nation', 'daily', '{}', '{}', size_column => 'sizes', epsilon_budget => 1e9);
+SELECT * FROM histograms($$dp_hierarchy_release('histograms of the nation', 1e6)$$);
+-- stored out of line and compressed
+CREATE TABLE long_histogram AS
+SELECT 'out of line' AS state, format('{%s}', string_agg(size || ':' || size % 7 + 1, ','))::coco AS sizes FROM generate_series(0, 99999) AS size
+ UNION ALL SELECT 'compressed', format('{%s}', string_agg(size || ':1099511627776', ','))::coco FROM generate_series(0, 9999) AS size;
+SELECT state, pg_column_compression(sizes) IS NOT NULL AS compressed, pg_column_size(sizes) > 8192 AS longer_than_a_page FROM long_histogram;
+SELECT dp_create_dataset('long', 'long_histogram', '{}', '{state}', size_column => 'sizes', epsilon_budget => 1e9);
+SELECT path, count(*), sum(groups), sum(size * groups) FROM dp_hierarchy_release('long', 2e6, '{Hc}', max_size => 100000) GROUP BY 1 ORDER BY 1;
+-- many groups at once: sums saturate
+CREATE TABLE huge AS SELECT 'one' AS state, '{3:9223372036854775807}'::coco AS sizes FROM generate_series(1, 3);
+SELECT dp_create_dataset('huge', 'huge', '{}', '{state}', size_column => 'sizes', epsilon_budget => 1e9);
+SELECT * FROM histograms($$dp_hierarchy_release('huge', 1e6, '{Hc}', 'none')$$);
+
+-- what has no meaning with histograms is refused
+ALTER TABLE daily ADD who text, ADD dp dp_coco;
+SELECT e.* FROM (VALUES ('''{state}'', ''{county}'', ''household'', ''sizes'''), ('''{}'', ''{state}'', size_column => ''dp'''),
+    ('''{}'', ''{state}'', size_column => ''sizes'', privacy_unit => ''who'', max_rows_per_unit => 1')) AS bad(arguments),
+    error_of(format('SELECT dp_create_dataset(''bad'', ''daily'', %s, epsilon_budget => 1)', arguments)) AS e;
+SELECT * FROM error_of($$SELECT dp_range_sums('histograms', 'day', '{"[0,18)"}', 0.5)$$);
+SELECT * FROM error_of($$SELECT dp_range_sums('histograms', 'sizes', '{"[0,18)"}', 0.5)$$);
+SELECT * FROM error_of($$SELECT dp_range_release('[0,24){}', 0.5, dataset => 'histograms')$$);
+-- a column that gets another type is another one
+ALTER TABLE daily ALTER sizes TYPE text USING sizes::text;
+SELECT code, message FROM error_of($$SELECT dp_hierarchy_release('histograms', 0.5)$$);
