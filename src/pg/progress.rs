@@ -90,8 +90,8 @@ impl Phase {
 /// the function within whose reading this one is called.
 pub(super) struct Progress {
     is_ours: bool,
-    done: Cell<usize>,
-    total: Cell<usize>,
+    /// How many steps of the phase.
+    done: Cell<i64>,
 }
 
 impl Progress {
@@ -100,7 +100,7 @@ impl Progress {
         if is_ours {
             unsafe { pg_sys::pgstat_progress_start_command(COMMAND, Oid::INVALID) };
         }
-        let progress = Progress { is_ours, done: Cell::new(0), total: Cell::new(0) };
+        let progress = Progress { is_ours, done: Cell::new(0) };
         progress.set([(Parameter::Function, function as i64), (Parameter::Phase, phase as i64)]);
         progress
     }
@@ -117,7 +117,6 @@ impl Progress {
     /// The next phase begins, of so many steps.
     pub(super) fn steps(&self, phase: Phase, total: usize) {
         self.done.set(0);
-        self.total.set(total);
         self.set([
             (Parameter::Phase, phase as i64),
             (Parameter::Levels, 0),
@@ -129,7 +128,7 @@ impl Progress {
     /// The next step of the phase is done.
     pub(super) fn step(&self) {
         self.done.set(self.done.get() + 1);
-        self.set([(Parameter::Done, self.done.get() as i64)]);
+        self.set([(Parameter::Done, self.done.get())]);
     }
 
     /// The phase is at this level of so many.
