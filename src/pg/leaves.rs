@@ -1,7 +1,8 @@
 //! The exact histograms of a dataset's leaf regions, from one scan of each of its tables.
 //!
 //! PostgreSQL scans; grouping and joining are done here, by [`GroupSizes`], in the memory that one of
-//! the executor's hash tables may have and in temporary files.
+//! the executor's hash tables may have and in temporary files. [`Tallies`] counts the groups, each where
+//! it comes out, or at once where a row is one.
 
 use super::errors::{Result, error, internal};
 use super::stream::{Layout, StreamedRow, stream_rows};
