@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 fn report(directory: &Path, slopes_file: &Path) -> Result<(), Box<dyn Error>> {
     let mut lines = String::new();
     for figure in read(stdin().lock())? {
-        draw(&directory.join(format!("{}.svg", figure.file)), &[panel(&figure)])?;
+        draw(&directory.join(format!("{}.svg", figure.file)), &[panel(&figure)], 190)?;
         print(&figure);
         for series in &figure.series {
             let fitted = series.slopes.fitted;

@@ -19,8 +19,7 @@ Carries out one phase of a release, in the function `counted`, which nothing els
   sums -             the histograms of 111 regions from those of 100 leaves, of 1,000 groups each
   hierarchy METHOD   a release of these 111 regions, which begins with that; K = 1,000, epsilon 1
   ranges METHOD      2^16 bins, epsilon 1, delta 1e-6
-DATA is empty, full, uniform, tail, or neighbour, which has one entity more than tail. SEED is the
-noise's. METHOD is an estimator, or for ranges a method.
+DATA is empty, one (entity and no more), full, uniform or tail. SEED is the noise's. METHOD is an estimator, or for ranges a method.
 
 cargo run --profile pure --no-default-features --example instructions -- PHASE METHOD DATA SEED";
 
@@ -33,23 +32,23 @@ const EPSILON: f64 = 0.1;
 enum Data {
     /// All groups are empty.
     Empty,
+    /// All but one group, which has one entity: a neighbour of the empty data.
+    One,
     /// All have the largest size.
     Full,
     Uniform,
     /// The i-th largest is 1/i of the largest.
     Tail,
-    /// The same with one entity more, in the smallest group.
-    Neighbour,
 }
 
 impl Data {
     fn parse(word: &str) -> Option<Data> {
         Some(match word {
             "empty" => Data::Empty,
+            "one" => Data::One,
             "full" => Data::Full,
             "uniform" => Data::Uniform,
             "tail" => Data::Tail,
-            "neighbour" => Data::Neighbour,
             _ => return None,
         })
     }
@@ -58,10 +57,10 @@ impl Data {
     fn numbers(self, places: u64, largest: u64) -> impl Iterator<Item = u64> {
         (0..places).map(move |place| match self {
             Data::Empty => 0,
+            Data::One => u64::from(place == 0),
             Data::Full => largest,
             Data::Uniform => largest - place * (largest + 1) / places,
             Data::Tail => largest / (place + 1),
-            Data::Neighbour => largest / (place + 1) + u64::from(place + 1 == places),
         })
     }
 
@@ -128,7 +127,7 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
         "noise" => {
             let (mechanism, noise) = estimator(method)?;
             let draws = answers(&mechanism, &noise, words).len();
-            counted(|| (0..draws).for_each(|_| drop(black_box(noise.sample(words)))));
+            counted(|| (0..draws).map(|_| noise.sample(words)).fold(0, i64::wrapping_add));
         }
         "sums" => {
             let (tree, leaves) = regions(data)?;
@@ -174,7 +173,10 @@ fn answers(
 
 /// 1 + 10 + 100 regions, and the histograms of the leaves.
 fn regions(data: Data) -> Result<(Tree, Vec<Coco>), Box<dyn Error>> {
-    let leaf = data.histogram(1000, 1000);
     let path = |leaf: u32| vec![format!("{}", leaf / 10), format!("{}", leaf % 10)];
-    Ok(Tree::from_leaves(2, (0..100).map(|i| (path(i), leaf.clone())).collect())?)
+    let leaf = |leaf: u32| match data {
+        Data::One if leaf > 0 => Data::Empty.histogram(1000, 1000),
+        _ => data.histogram(1000, 1000),
+    };
+    Ok(Tree::from_leaves(2, (0..100).map(|i| (path(i), leaf(i))).collect())?)
 }

@@ -136,7 +136,7 @@ pub fn draw(results: &Results, directory: &Path) -> Result<(), Box<dyn Error>> {
         ("pure", pure(&results.pure)),
     ];
     for (name, panels) in figures {
-        draw_panels(&directory.join(format!("range-accuracy-{name}.svg")), &panels)?;
+        draw_panels(&directory.join(format!("range-accuracy-{name}.svg")), &panels, 150)?;
     }
     Ok(())
 }

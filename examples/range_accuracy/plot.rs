@@ -101,18 +101,18 @@ impl ValueFormatter<f64> for LogAxis {
 }
 
 const WIDTH: u32 = 800;
-const LEGEND: u32 = 150;
 const PANEL_HEIGHT: u32 = 340;
 const FONT: &str = "sans-serif";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Writes an SVG of the panels, one below the other, with a legend of the first one's lines.
-pub fn draw(file: &Path, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
+/// Writes an SVG of the panels, one below the other, with a legend of the first one's lines, which is
+/// so many pixels wide.
+pub fn draw(file: &Path, panels: &[Panel], legend: u32) -> Result<(), Box<dyn Error>> {
     let height = PANEL_HEIGHT * panels.len() as u32;
     let root = SVGBackend::new(file, (WIDTH, height)).into_drawing_area();
     root.fill(&WHITE)?;
-    let (plots, right) = root.split_horizontally(WIDTH - LEGEND);
+    let (plots, right) = root.split_horizontally(WIDTH - legend);
     for (panel, area) in panels.iter().zip(plots.split_evenly((panels.len(), 1))) {
         draw_panel(panel, &area)?;
     }
