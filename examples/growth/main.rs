@@ -40,6 +40,9 @@ struct Series {
     slopes: Slopes,
 }
 
+/// Seconds by quantity.
+type Runs = BTreeMap<u64, Vec<f64>>;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [directory, slopes] = arguments.as_slice() else {
@@ -71,7 +74,7 @@ fn report(directory: &Path, slopes_file: &Path) -> Result<(), Box<dyn Error>> {
 fn read(input: impl BufRead) -> Result<Vec<Figure>, Box<dyn Error>> {
     let mut figures: Vec<Figure> = Vec::new();
     // of each figure the series in the order in which they come
-    let mut runs: Vec<Vec<(String, BTreeMap<u64, Vec<f64>>)>> = Vec::new();
+    let mut runs: Vec<Vec<(String, Runs)>> = Vec::new();
     for line in input.lines() {
         let line = line?;
         let parts: Vec<&str> = line.split('\t').collect();
@@ -85,7 +88,7 @@ fn read(input: impl BufRead) -> Result<Vec<Figure>, Box<dyn Error>> {
                 let place = figures.iter().position(|figure| figure.file == *file);
                 let all = &mut runs[place.ok_or_else(|| format!("no figure for: {line}"))?];
                 let place = all.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-                    all.push((name.to_string(), BTreeMap::new()));
+                    all.push((name.to_string(), Runs::new()));
                     all.len() - 1
                 });
                 all[place].1.entry(quantity.parse()?).or_default().push(seconds.parse()?);
@@ -105,7 +108,7 @@ fn read(input: impl BufRead) -> Result<Vec<Figure>, Box<dyn Error>> {
 }
 
 fn print(figure: &Figure) {
-    println!("\n### {}\n\n![Time over {}]({}.svg)\n", figure.title, figure.over, figure.file);
+    println!("\n## {}\n\n![Time over {}]({}.svg)\n", figure.title, figure.over, figure.file);
     let quantities = figure.series.iter().flat_map(|series| &series.points);
     let mut quantities: Vec<u64> = quantities.map(|point| point.0 as u64).collect();
     quantities.sort_unstable();
