@@ -32,7 +32,7 @@ test: packages unit start ## all tests: those in Rust, then those against a serv
 	@eval "$$(pgrx-config/cluster env)"; tests/run
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
 
-bench: start ## measure time and memory; TARGET=release names one benchmark of those in benches/
+bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
 accuracy: ## write docs/accuracy.md, docs/estimators.md and docs/range-accuracy.md, the errors of all methods; RUNS=30

@@ -7,8 +7,32 @@ export LC_ALL=C # for the decimal points and the words of psql and awk
 export PGOPTIONS="${PGOPTIONS-} -c client_min_messages=warning"
 [[ ! ${PG_CONFIG-} ]] || PATH=$("$PG_CONFIG" --bindir):$PATH
 
+# How many times each thing is measured. With QUICK, sizes are small as well: it shows that a benchmark works, not more.
+rounds=${ROUNDS:-5}
+[[ ! ${QUICK-} ]] || rounds=${ROUNDS:-1}
+
 client() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 say() { printf '==> %s\n' "$*" >&2; }
+
+# server: what it runs on, in words
+server() { client -d postgres -c "SELECT 'PostgreSQL ' || current_setting('server_version')"; }
+
+# goal WHAT MEASURED <=|>= LIMIT [WHICH]: a figure for the report's summary, which benches/run makes; of several with the
+# same words the worst counts, and WHICH tells it.
+goal() { [[ ! ${GOALS-} ]] || (IFS=$'\t'; echo "$*") >>"$GOALS"; }
+
+# with_opendp ARGUMENT...: Python with OpenDP and NumPy from PyPI, which are installed once
+opendp=0.16.0
+opendp_folder=${XDG_CACHE_HOME:-$HOME/.cache}/pg_dp/opendp-$opendp
+with_opendp() { "$opendp_folder/bin/python" "$@"; }
+install_opendp() {
+    local folder=$opendp_folder
+    [[ ! -e $folder/complete ]] || return 0
+    say "installing OpenDP into $folder"
+    python3 -m venv --clear "$folder"
+    "$folder/bin/pip" install -q --disable-pip-version-check "opendp==$opendp" numpy==2.4.6 >&2
+    touch "$folder/complete"
+}
 
 # A database with the extension that lasts as long as the script.
 create_database() {

@@ -12,8 +12,4 @@ SELECT 1 + floor(52 * sqrt(county / 3144))::int AS state,
   FROM (SELECT floor(3144 * random() ^ 2) AS county, random() AS kind, random() AS u
           FROM generate_series(1, 3000000)) AS draws;
 
--- The first tenth and hundredth: draws do not depend on each other, so they are samples.
-CREATE TABLE groups_10 AS TABLE groups LIMIT 300000;
-CREATE TABLE groups_100 AS TABLE groups LIMIT 30000;
-
-VACUUM ANALYZE groups, groups_10, groups_100;
+VACUUM ANALYZE groups;

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 
 const BOUND: &str = "lower bound";
+const BINS: &str = "number of bins n";
 
 /// Colours that are told apart by the colour-blind, too, after Okabe and Ito. A method with the
 /// same strategy keeps its look under both kinds of noise.
@@ -34,7 +35,7 @@ fn style(name: &str) -> Style {
 
 fn plot_line(name: &'static str, points: impl Iterator<Item = (usize, f64)>) -> PlotLine {
     let points = points.map(|(bins, value)| (bins as f64, value)).collect();
-    PlotLine { name, style: style(name), points }
+    PlotLine { name: name.into(), style: style(name), points }
 }
 
 /// From the least value to the largest of the methods that keep up: those with noise in every bin
@@ -42,12 +43,12 @@ fn plot_line(name: &'static str, points: impl Iterator<Item = (usize, f64)>) -> 
 fn values(lines: &[PlotLine]) -> Range<f64> {
     let of = |line: &PlotLine| line.points.iter().map(|point| point.1).collect::<Vec<f64>>();
     let least = lines.iter().flat_map(of).fold(f64::INFINITY, f64::min);
-    let kept_up = lines.iter().filter(|line| !["gaussian", "flat"].contains(&line.name));
+    let kept_up = lines.iter().filter(|line| !["gaussian", "flat"].contains(&line.name.as_str()));
     0.85 * least..1.2 * kept_up.flat_map(of).fold(0.0, f64::max)
 }
 
 fn panel(title: String, quantity: &str, lines: Vec<PlotLine>) -> Panel {
-    Panel { title, quantity: quantity.into(), values: values(&lines), lines }
+    Panel { title, over: BINS.into(), quantity: quantity.into(), values: values(&lines), lines }
 }
 
 fn of_spread(lines: &[Line], value: impl Fn(Spread) -> f64) -> Vec<PlotLine> {
@@ -62,7 +63,7 @@ fn gaussian(workload: Workload, lines: &[Line], granted: f64, of: &str) -> Vec<P
     let mut means = of_spread(lines, |spread| spread.mean);
     let bins: Vec<f64> = means.iter().take(1).flat_map(|line| &line.points).map(|p| p.0).collect();
     means.push(PlotLine {
-        name: BOUND,
+        name: BOUND.into(),
         style: style(BOUND),
         points: bins.iter().map(|&bins| (bins, bound(bins))).collect(),
     });
@@ -73,12 +74,13 @@ fn gaussian(workload: Workload, lines: &[Line], granted: f64, of: &str) -> Vec<P
         *variance /= bound(*bins);
     }
     let points = bins.iter().map(|&bins| (bins, 1.0)).collect();
-    ratios.push(PlotLine { name: BOUND, style: style(BOUND), points });
+    ratios.push(PlotLine { name: BOUND.into(), style: style(BOUND), points });
     let budget = format!("ε = {EPSILON}, δ = {DELTA:e}");
     vec![
         panel(format!("Mean over {of}, {budget}"), "mean variance of an answer (rows²)", means),
         Panel {
             title: "The same as a multiple of the lower bound for Gaussian noise".into(),
+            over: BINS.into(),
             quantity: "mean variance over the bound".into(),
             values: 0.97..3.0,
             lines: ratios,
@@ -134,7 +136,7 @@ pub fn draw(results: &Results, directory: &Path) -> Result<(), Box<dyn Error>> {
         ("pure", pure(&results.pure)),
     ];
     for (name, panels) in figures {
-        draw_panels(&directory.join(format!("range-accuracy-{name}.svg")), &panels)?;
+        draw_panels(&directory.join(format!("range-accuracy-{name}.svg")), &panels, 150)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Panels of lines over the number of bins, both axes logarithmic.
+//! Panels of lines, both axes logarithmic.
 
 use crate::numbers::thousands;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -9,6 +9,8 @@ use std::path::Path;
 
 pub struct Panel {
     pub title: String,
+    /// What it is plotted over.
+    pub over: String,
     /// What is plotted, with its unit.
     pub quantity: String,
     /// A line that leaves these values ends at the edge.
@@ -17,9 +19,9 @@ pub struct Panel {
 }
 
 pub struct PlotLine {
-    pub name: &'static str,
+    pub name: String,
     pub style: Style,
-    /// Numbers of bins, increasing, and values, all positive.
+    /// Increasing, and the values there, all positive.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -99,18 +101,18 @@ impl ValueFormatter<f64> for LogAxis {
 }
 
 const WIDTH: u32 = 800;
-const LEGEND: u32 = 150;
 const PANEL_HEIGHT: u32 = 340;
 const FONT: &str = "sans-serif";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Writes an SVG of the panels, one below the other, with a legend of the first one's lines.
-pub fn draw(file: &Path, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
+/// Writes an SVG of the panels, one below the other, with a legend of the first one's lines, which is
+/// so many pixels wide.
+pub fn draw(file: &Path, panels: &[Panel], legend: u32) -> Result<(), Box<dyn Error>> {
     let height = PANEL_HEIGHT * panels.len() as u32;
     let root = SVGBackend::new(file, (WIDTH, height)).into_drawing_area();
     root.fill(&WHITE)?;
-    let (plots, right) = root.split_horizontally(WIDTH - LEGEND);
+    let (plots, right) = root.split_horizontally(WIDTH - legend);
     for (panel, area) in panels.iter().zip(plots.split_evenly((panels.len(), 1))) {
         draw_panel(panel, &area)?;
     }
@@ -121,12 +123,13 @@ pub fn draw(file: &Path, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
 }
 
 fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
-    let bins = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
-    let bins = bins.clone().fold(f64::INFINITY, f64::min)..bins.fold(0.0, f64::max);
-    let powers_of_four = (0..32).map(|power| 4f64.powi(power)).filter(|n| bins.contains(n));
-    let x_ticks = powers_of_four.chain([bins.end]).collect();
+    let places = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+    let places = places.clone().fold(f64::INFINITY, f64::min)..places.fold(0.0, f64::max);
+    // every second doubling, and the last
+    let quadruplings = (0..32).map(|power| places.start * 4f64.powi(power));
+    let x_ticks = quadruplings.filter(|x| *x < 0.6 * places.end).chain([places.end]).collect();
     // the outermost markers are whole
-    let x = LogAxis { values: 0.85 * bins.start..bins.end / 0.85, ticks: x_ticks };
+    let x = LogAxis { values: 0.85 * places.start..places.end / 0.85, ticks: x_ticks };
     let y = LogAxis { values: panel.values.clone(), ticks: ticks(&panel.values) };
     let mut chart = ChartBuilder::on(area)
         .margin(10)
@@ -137,7 +140,7 @@ fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
     chart
         .configure_mesh()
         .bold_line_style(BLACK.mix(0.15))
-        .x_desc("number of bins n")
+        .x_desc(&panel.over)
         .y_desc(&panel.quantity)
         .axis_desc_style((FONT, 14))
         .label_style((FONT, 13))
@@ -176,7 +179,7 @@ fn draw_legend(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
                 area.draw(&Polygon::new(outline, line.style.colour.filled()))?;
             }
         }
-        area.draw(&Text::new(line.name, (34, y - 7), (FONT, 14)))?;
+        area.draw(&Text::new(line.name.as_str(), (34, y - 7), (FONT, 14)))?;
     }
     Ok(())
 }
