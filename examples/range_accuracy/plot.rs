@@ -1,4 +1,4 @@
-//! Panels of lines over the number of bins, both axes logarithmic.
+//! Panels of lines, both axes logarithmic.
 
 use crate::numbers::thousands;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -9,6 +9,9 @@ use std::path::Path;
 
 pub struct Panel {
     pub title: String,
+    /// What it is plotted over, and where that axis has ticks.
+    pub over: &'static str,
+    pub ticks: Vec<f64>,
     /// What is plotted, with its unit.
     pub quantity: String,
     /// A line that leaves these values ends at the edge.
@@ -19,20 +22,22 @@ pub struct Panel {
 pub struct PlotLine {
     pub name: &'static str,
     pub style: Style,
-    /// Numbers of bins, increasing, and values, all positive.
+    /// Positions, increasing, and values, all positive.
     pub points: Vec<(f64, f64)>,
+    /// How far the error bar of each point reaches to both sides; empty if there are none.
+    pub errors: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
     pub colour: RGBColor,
     pub marker: Marker,
+    pub dashed: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Marker {
-    /// None, and the line is dashed.
-    Dashed,
+    None,
     /// A polygon of so many corners, the first at this angle, in degrees clockwise from the right.
     Polygon(u32, f64),
     Plus,
@@ -44,7 +49,7 @@ impl Marker {
     fn outline(self) -> Vec<(i32, i32)> {
         let pixels = |x: f64, y: f64| (x.round() as i32, y.round() as i32);
         match self {
-            Marker::Dashed => vec![],
+            Marker::None => vec![],
             Marker::Polygon(corners, first) => {
                 let radius = if corners == 3 { 7.0 } else { 5.5 };
                 let corner = |i: u32| {
@@ -94,24 +99,32 @@ impl Ranged for LogAxis {
 
 impl ValueFormatter<f64> for LogAxis {
     fn format(value: &f64) -> String {
-        thousands(*value)
+        if *value < 1.0 { value.to_string() } else { thousands(*value) }
     }
 }
 
-const WIDTH: u32 = 800;
+/// How panels are laid out, row by row; sizes in pixels.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    pub columns: usize,
+    pub width: u32,
+    pub height: u32,
+}
+
 const LEGEND: u32 = 150;
-const PANEL_HEIGHT: u32 = 340;
 const FONT: &str = "sans-serif";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Writes an SVG of the panels, one below the other, with a legend of the first one's lines.
-pub fn draw(file: &Path, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
-    let height = PANEL_HEIGHT * panels.len() as u32;
-    let root = SVGBackend::new(file, (WIDTH, height)).into_drawing_area();
+/// Writes an SVG of the panels with a legend of the first one's lines.
+pub fn draw(file: &Path, layout: Layout, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
+    let Layout { columns, width, height } = layout;
+    let rows = panels.len().div_ceil(columns);
+    let plots = (width * columns as u32, height * rows as u32);
+    let root = SVGBackend::new(file, (plots.0 + LEGEND, plots.1)).into_drawing_area();
     root.fill(&WHITE)?;
-    let (plots, right) = root.split_horizontally(WIDTH - LEGEND);
-    for (panel, area) in panels.iter().zip(plots.split_evenly((panels.len(), 1))) {
+    let (left, right) = root.split_horizontally(plots.0);
+    for (panel, area) in panels.iter().zip(left.split_evenly((rows, columns))) {
         draw_panel(panel, &area)?;
     }
     if let Some(panel) = panels.first() {
@@ -121,12 +134,11 @@ pub fn draw(file: &Path, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
 }
 
 fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
-    let bins = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
-    let bins = bins.clone().fold(f64::INFINITY, f64::min)..bins.fold(0.0, f64::max);
-    let powers_of_four = (0..32).map(|power| 4f64.powi(power)).filter(|n| bins.contains(n));
-    let x_ticks = powers_of_four.chain([bins.end]).collect();
+    let positions = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+    let (first, last) =
+        (positions.clone().fold(f64::INFINITY, f64::min), positions.fold(0.0, f64::max));
     // the outermost markers are whole
-    let x = LogAxis { values: 0.85 * bins.start..bins.end / 0.85, ticks: x_ticks };
+    let x = LogAxis { values: 0.85 * first..last / 0.85, ticks: panel.ticks.clone() };
     let y = LogAxis { values: panel.values.clone(), ticks: ticks(&panel.values) };
     let mut chart = ChartBuilder::on(area)
         .margin(10)
@@ -137,7 +149,7 @@ fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
     chart
         .configure_mesh()
         .bold_line_style(BLACK.mix(0.15))
-        .x_desc("number of bins n")
+        .x_desc(panel.over)
         .y_desc(&panel.quantity)
         .axis_desc_style((FONT, 14))
         .label_style((FONT, 13))
@@ -145,13 +157,18 @@ fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
     for line in &panel.lines {
         let points = within(&line.points, panel.values.end);
         let stroke = line.style.colour.stroke_width(2);
-        if let Marker::Dashed = line.style.marker {
+        if line.style.dashed {
             chart.draw_series(DashedLineSeries::new(points, 6, 4, stroke))?;
-            continue;
+        } else {
+            chart.draw_series(LineSeries::new(points, stroke))?;
         }
-        chart.draw_series(LineSeries::new(points, stroke))?;
-        let inside = line.points.iter().filter(|point| point.1 <= panel.values.end);
-        chart.draw_series(inside.map(|point| {
+        let inside = |point: &&(f64, f64)| point.1 <= panel.values.end;
+        let bars = line.points.iter().zip(&line.errors).filter(|(point, _)| inside(point));
+        chart.draw_series(bars.map(|(&(x, y), error)| {
+            let low = (y - error).max(panel.values.start);
+            PathElement::new([(x, low), (x, (y + error).min(panel.values.end))], stroke)
+        }))?;
+        chart.draw_series(line.points.iter().filter(inside).map(|point| {
             EmptyElement::at(*point)
                 + Polygon::new(line.style.marker.outline(), line.style.colour.filled())
         }))?;
@@ -162,20 +179,14 @@ fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
 fn draw_legend(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
     for (line, y) in panel.lines.iter().zip((48..).step_by(24)) {
         let stroke = line.style.colour.stroke_width(2);
-        match line.style.marker {
-            Marker::Dashed => {
-                let dashes = [(0, 6), (10, 16), (20, 26)];
-                for (from, to) in dashes {
-                    area.draw(&PathElement::new([(from, y), (to, y)], stroke))?;
-                }
-            }
-            marker => {
-                area.draw(&PathElement::new([(0, y), (26, y)], stroke))?;
-                let outline: Vec<(i32, i32)> =
-                    marker.outline().into_iter().map(|(dx, dy)| (13 + dx, y + dy)).collect();
-                area.draw(&Polygon::new(outline, line.style.colour.filled()))?;
-            }
+        let strokes: &[(i32, i32)] =
+            if line.style.dashed { &[(0, 6), (10, 16), (20, 26)] } else { &[(0, 26)] };
+        for &(from, to) in strokes {
+            area.draw(&PathElement::new([(from, y), (to, y)], stroke))?;
         }
+        let outline: Vec<(i32, i32)> =
+            line.style.marker.outline().into_iter().map(|(dx, dy)| (13 + dx, y + dy)).collect();
+        area.draw(&Polygon::new(outline, line.style.colour.filled()))?;
         area.draw(&Text::new(line.name, (34, y - 7), (FONT, 14)))?;
     }
     Ok(())
