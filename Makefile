@@ -12,7 +12,7 @@ FOR_PG = --no-default-features --features pg$(PG_MAJOR)
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 LIBRARY := $(BUILT)/release/libpg_dp.so
 START := $(shell date +%s)
-RUNS ?= 10
+RUNS ?= 30
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -35,13 +35,13 @@ test: packages unit start ## all tests: those in Rust, then those against a serv
 bench: start ## measure time and memory; TARGET=release names one benchmark of those in benches/
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
-accuracy: ## write docs/accuracy.md and docs/range-accuracy.md, the errors of all methods; RUNS=10, or QUICK=1 for a check
+accuracy: ## write docs/accuracy.md and docs/range-accuracy.md, the errors of all methods; RUNS=30, or QUICK=1 for a check
 ifdef QUICK
 	@echo '==> checking accuracy' >&2
 	@cargo run --profile test --no-default-features --example accuracy -- quick $(BUILT)/accuracy
 else
 	@cargo run --profile pure --no-default-features --example accuracy -- $(RUNS) docs
-	@cargo run --profile pure --no-default-features --example range_accuracy -- $$((60 * $(RUNS))) docs
+	@cargo run --profile pure --no-default-features --example range_accuracy -- $$((20 * $(RUNS))) docs
 endif
 
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it

@@ -69,7 +69,8 @@ fn full(runs: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
     let sizes = emd::Comparison::measure(&hierarchies, &emd::EPSILONS, runs)?;
     emd::figures::draw(&sizes, directory)?;
     l1::figures::draw(&counts, directory)?;
-    let text =
-        emd::report::report(&sizes) + &l1::report::report(&counts) + &times::report(census, &times);
+    let text = emd::report::report(&sizes, &format!("make accuracy RUNS={runs}"))
+        + &l1::report::report(&counts)
+        + &times::report(census, &times);
     Ok(std::fs::write(directory.join("accuracy.md"), text)?)
 }

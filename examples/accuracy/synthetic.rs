@@ -56,7 +56,7 @@ pub fn taxi(seed: u64) -> Leaves {
     const MEAN: f64 = 363.0;
     const HALVES: [(&str, usize); 2] = [("Lower", 14), ("Upper", 14)];
     let rng = &mut ChaCha20Rng::seed_from_u64(seed);
-    let differences = LogNormal::new(0.0, 0.9).expect("a standard deviation");
+    let differences = LogNormal::new(0.0, 0.6).expect("a standard deviation");
     let popularity: Vec<f64> =
         HALVES.iter().flat_map(|half| 0..half.1).map(|_| differences.sample(rng)).collect();
     let mean = popularity.iter().sum::<f64>() / popularity.len() as f64;

@@ -99,7 +99,11 @@ impl Ranged for LogAxis {
 
 impl ValueFormatter<f64> for LogAxis {
     fn format(value: &f64) -> String {
-        if *value < 1.0 { value.to_string() } else { thousands(*value) }
+        match *value {
+            small if small < 1.0 => small.to_string(),
+            large if large >= 1e6 => format!("{} M", thousands(large / 1e6)),
+            other => thousands(other),
+        }
     }
 }
 
@@ -111,7 +115,7 @@ pub struct Layout {
     pub height: u32,
 }
 
-const LEGEND: u32 = 150;
+const LEGEND: u32 = 165;
 const FONT: &str = "sans-serif";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;

@@ -24,12 +24,13 @@ impl Comparison<'_> {
     }
 }
 
-pub fn report(comparison: &Comparison) -> String {
+/// `command`: what wrote it.
+pub fn report(comparison: &Comparison, command: &str) -> String {
     let runs = comparison.runs;
     let mut text = format!(
         "# Accuracy
 
-`make accuracy RUNS={runs}` wrote this page. It compares what pg_dp releases by default (`auto`) with the
+`{command}` wrote this page. It compares what pg_dp releases by default (`auto`) with the
 methods of Kuo, Chiu, Kifer, Hay and Machanavajjhala (2018) in earth mover's distance, and with those
 of Fioretto, Van Hentenryck and Zhu (2020) in L1 distance. All noise comes from fixed seeds: the same
 number of runs gives the same errors anywhere.
