@@ -35,10 +35,14 @@ test: packages unit start ## all tests: those in Rust, then those against a serv
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
-accuracy: ## write docs/accuracy.md, docs/estimators.md and docs/range-accuracy.md, the errors of all methods; RUNS=30
-	@cargo run --profile pure --no-default-features --example accuracy -- $(RUNS) docs/accuracy.md
-	@cargo run --profile pure --no-default-features --example estimators -- $$((2 + $(RUNS) / 10)) docs/estimators.md
+accuracy: ## write docs/accuracy.md and docs/range-accuracy.md, the errors of all methods; RUNS=30, or QUICK=1 for a check
+ifdef QUICK
+	@echo '==> checking accuracy' >&2
+	@cargo run --profile test --no-default-features --example accuracy -- quick $(BUILT)/accuracy
+else
+	@cargo run --profile pure --no-default-features --example accuracy -- $(RUNS) docs
 	@cargo run --profile pure --no-default-features --example range_accuracy -- $$((20 * $(RUNS))) docs
+endif
 
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it
 	@pgrx-config/cluster env
@@ -74,6 +78,7 @@ start: install
 unit: ## the tests that need no PostgreSQL
 	@echo '==> testing what needs no PostgreSQL' >&2
 	@cargo test --no-default-features
+	@$(MAKE) --no-print-directory accuracy QUICK=1
 
 # The release profile shares bindgen's run over the headers with `build`.
 lint: packages ## rustfmt and clippy

@@ -1,6 +1,10 @@
-//! What is released: the made-up census and the flights from New York.
+//! What is released.
 
+use crate::numbers::thousands;
 use crate::population::Census;
+use crate::synthetic::{
+    Geography, RACE_MAX_SIZE, SPARSE_MAX_SIZE, TAXI_MAX_SIZE, race, sparse, taxi,
+};
 use pg_dp::coco::{Coco, Tally};
 use pg_dp::hierarchy::Tree;
 use std::collections::BTreeMap;
@@ -11,25 +15,38 @@ use std::process::Command;
 pub struct Data {
     pub title: &'static str,
     pub note: String,
-    pub levels: [&'static str; 3],
+    pub levels: Vec<&'static str>,
     pub tree: Tree,
     /// One histogram per region, in the tree's order.
     pub truth: Vec<Coco>,
     pub max_size: u64,
 }
 
+const SEED: u64 = 2018;
+const SPARSE: &str = "Sparse";
+
 impl Data {
-    /// `leaves`: their paths of two elements and their histograms.
+    /// `leaves`: their paths and their histograms. `levels`: the names of all levels.
     pub fn new(
         title: &'static str,
         note: &str,
-        levels: [&'static str; 3],
+        levels: &[&'static str],
         leaves: Vec<(Vec<String>, Coco)>,
         max_size: u64,
     ) -> Result<Data, Box<dyn Error>> {
         let (tree, leaves) = Tree::from_leaves(levels.len() - 1, leaves)?;
         let truth = tree.sums(leaves);
-        Ok(Data { title, note: note.to_string(), levels, tree, truth, max_size })
+        Ok(Data { title, note: note.to_string(), levels: levels.to_vec(), tree, truth, max_size })
+    }
+
+    /// The same regions without those of the lowest level.
+    pub fn without_leaves(&self) -> Result<Data, Box<dyn Error>> {
+        let levels = &self.levels[..self.levels.len() - 1];
+        let leaves = self
+            .tree
+            .level(levels.len() - 1)
+            .map(|region| (self.tree.regions()[region].path.clone(), self.truth[region].clone()));
+        Data::new(self.title, &self.note, levels, leaves.collect(), self.max_size)
     }
 
     pub fn groups(&self) -> u64 {
@@ -43,6 +60,43 @@ impl Data {
     pub fn leaves(&self) -> Vec<Coco> {
         self.truth[self.tree.leaves()].to_vec()
     }
+
+    /// The names of the levels, with their numbers of regions where there are several.
+    pub fn level_name(&self, level: usize) -> String {
+        match self.tree.level(level).len() {
+            1 => self.levels[level].to_string(),
+            regions => format!("{} {}", thousands(regions as f64), self.levels[level]),
+        }
+    }
+
+    /// Few large groups among very many small ones.
+    pub fn is_sparse(&self) -> bool {
+        self.title == SPARSE
+    }
+}
+
+/// In the manner of the "partially synthetic housing" of Kuo et al.
+pub fn housing(geography: Geography) -> Result<Data, Box<dyn Error>> {
+    let note = "Households, and one group in a hundred of a heavy tail, in the manner of the \
+                housing data of Kuo et al. (2018). Made by `examples/accuracy/synthetic.rs`.";
+    let levels = ["nation", "states", "counties"];
+    Data::new(SPARSE, note, &levels, sparse(SEED, geography), SPARSE_MAX_SIZE)
+}
+
+/// In the manner of the "white" of Kuo et al.
+pub fn dense(geography: Geography) -> Result<Data, Box<dyn Error>> {
+    let note = "Groups are blocks, their members the inhabitants of one race, in the manner of the \
+                race data (\"white\") of Kuo et al. Made by `examples/accuracy/synthetic.rs`.";
+    let levels = ["nation", "states", "counties"];
+    Data::new("Dense", note, &levels, race(SEED, geography), RACE_MAX_SIZE)
+}
+
+/// In the manner of the "taxi" of Kuo et al.
+pub fn taxis() -> Result<Data, Box<dyn Error>> {
+    let note = "A taxi in one neighbourhood is a group, its members the pick-ups there in a year, in \
+                the manner of the taxi data of Kuo et al. Made by `examples/accuracy/synthetic.rs`.";
+    let levels = ["Manhattan", "halves", "neighbourhoods"];
+    Data::new("Taxi", note, &levels, taxi(SEED), TAXI_MAX_SIZE)
 }
 
 pub fn census() -> Result<Data, Box<dyn Error>> {
@@ -53,7 +107,7 @@ pub fn census() -> Result<Data, Box<dyn Error>> {
         census.seed
     );
     let levels = ["nation", "states", "counties"];
-    Data::new("Made-up census", &note, levels, census.leaves(), census.max_size)
+    Data::new("Made-up census", &note, &levels, census.leaves(), census.max_size)
 }
 
 /// An aircraft at one airport for one airline is a group, its flights the members, as in
@@ -81,5 +135,5 @@ pub fn flights() -> Result<Data, Box<dyn Error>> {
     let leaves = airlines.into_iter().map(|(path, tally)| (path, tally.histogram())).collect();
     let note = "The flights of `data/`. Groups are aircraft, at one airport for one airline; their \
                 size is the number of their flights.";
-    Data::new("Flights", note, ["all", "airports", "airlines"], leaves, 1000)
+    Data::new("Flights", note, &["all", "airports", "airlines"], leaves, 1000)
 }

@@ -8,7 +8,7 @@ mod plot;
 
 use fit::{Slopes, median, slopes};
 use numbers::thousands;
-use plot::{Marker, Panel, PlotLine, Style, draw};
+use plot::{Layout, Marker, Panel, PlotLine, Style, draw};
 use plotters::style::RGBColor;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -61,7 +61,8 @@ fn main() -> ExitCode {
 fn report(directory: &Path, slopes_file: &Path) -> Result<(), Box<dyn Error>> {
     let mut lines = String::new();
     for figure in read(stdin().lock())? {
-        draw(&directory.join(format!("{}.svg", figure.file)), &[panel(&figure)], 190)?;
+        let layout = Layout { columns: 1, width: 610, height: 340, legend: 190 };
+        draw(&directory.join(format!("{}.svg", figure.file)), layout, &[panel(&figure)])?;
         print(&figure);
         for series in &figure.series {
             let fitted = series.slopes.fitted;
@@ -162,8 +163,9 @@ fn panel(figure: &Figure) -> Panel {
         .zip(STYLES.iter().cycle())
         .map(|(series, &(red, green, blue, marker))| PlotLine {
             name: format!("{} ({:.2})", series.name, series.slopes.fitted),
-            style: Style { colour: RGBColor(red, green, blue), marker },
+            style: Style { colour: RGBColor(red, green, blue), marker, dashed: false },
             points: series.points.iter().map(|(x, seconds)| (*x, 1000.0 * seconds)).collect(),
+            errors: vec![],
         })
         .collect();
     let all = || lines.iter().flat_map(|line| line.points.iter().copied());
@@ -173,12 +175,17 @@ fn panel(figure: &Figure) -> Panel {
     let from = first.max(0.8 * least / steepest);
     lines.push(PlotLine {
         name: "slope 1".into(),
-        style: Style { colour: RGBColor(60, 60, 60), marker: Marker::Dashed },
+        style: Style { colour: RGBColor(60, 60, 60), marker: Marker::None, dashed: true },
         points: vec![(from, 0.8 * from * steepest), (last, 0.8 * last * steepest)],
+        errors: vec![],
     });
+    // every second doubling, and the last
+    let quadruplings = (0..32).map(|power| first * 4f64.powi(power));
+    let ticks = quadruplings.filter(|x| *x < 0.6 * last).chain([last]).collect();
     Panel {
         title: figure.title.clone(),
         over: figure.over.clone(),
+        ticks,
         quantity: "processor time of a release (ms)".into(),
         values: 0.6 * least..1.5 * most,
         lines,

@@ -2,7 +2,7 @@
 
 use crate::exact::{Line, least_mean};
 use crate::methods::LAPLACE_TREE;
-use crate::plot::{Marker, Panel, PlotLine, Style, draw as draw_panels};
+use crate::plot::{Layout, Marker, Panel, PlotLine, Style, draw as draw_panels};
 use crate::simulation::{Estimate, Simulated};
 use crate::{DELTA, EPSILON, Results};
 use pg_dp::ranges::{Spread, Workload};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 
 const BOUND: &str = "lower bound";
-const BINS: &str = "number of bins n";
+const LAYOUT: Layout = Layout { columns: 1, width: 650, height: 340, legend: 150 };
 
 /// Colours that are told apart by the colour-blind, too, after Okabe and Ito. A method with the
 /// same strategy keeps its look under both kinds of noise.
@@ -26,16 +26,16 @@ fn style(name: &str) -> Style {
         "cascade" => (200, 30, 90, Marker::Cross),
         "prefix" => (230, 159, 0, Marker::Polygon(3, 90.0)),
         "quad" => (200, 30, 90, Marker::Cross),
-        BOUND => (60, 60, 60, Marker::Dashed),
+        BOUND => (60, 60, 60, Marker::None),
         // optimal, whatever for
         _ => (86, 180, 233, Marker::Polygon(6, 0.0)),
     };
-    Style { colour: RGBColor(red, green, blue), marker }
+    Style { colour: RGBColor(red, green, blue), marker, dashed: name == BOUND }
 }
 
 fn plot_line(name: &'static str, points: impl Iterator<Item = (usize, f64)>) -> PlotLine {
     let points = points.map(|(bins, value)| (bins as f64, value)).collect();
-    PlotLine { name: name.into(), style: style(name), points }
+    PlotLine { name: name.into(), style: style(name), points, errors: vec![] }
 }
 
 /// From the least value to the largest of the methods that keep up: those with noise in every bin
@@ -48,7 +48,19 @@ fn values(lines: &[PlotLine]) -> Range<f64> {
 }
 
 fn panel(title: String, quantity: &str, lines: Vec<PlotLine>) -> Panel {
-    Panel { title, over: BINS.into(), quantity: quantity.into(), values: values(&lines), lines }
+    let (over, ticks) = (BINS.into(), ticks(&lines));
+    Panel { title, over, ticks, quantity: quantity.into(), values: values(&lines), lines }
+}
+
+const BINS: &str = "number of bins n";
+
+/// Powers of four, and the largest number of bins.
+fn ticks(lines: &[PlotLine]) -> Vec<f64> {
+    let bins: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.0).collect();
+    let bins =
+        bins.iter().copied().fold(f64::INFINITY, f64::min)..bins.into_iter().fold(0.0, f64::max);
+    let powers = (0..32).map(|power| 4f64.powi(power)).filter(|n| bins.contains(n));
+    powers.chain([bins.end]).collect()
 }
 
 fn of_spread(lines: &[Line], value: impl Fn(Spread) -> f64) -> Vec<PlotLine> {
@@ -66,6 +78,7 @@ fn gaussian(workload: Workload, lines: &[Line], granted: f64, of: &str) -> Vec<P
         name: BOUND.into(),
         style: style(BOUND),
         points: bins.iter().map(|&bins| (bins, bound(bins))).collect(),
+        errors: vec![],
     });
     let mut ratios = of_spread(lines, |spread| spread.mean);
     // the bound is not one for Laplace noise
@@ -74,13 +87,15 @@ fn gaussian(workload: Workload, lines: &[Line], granted: f64, of: &str) -> Vec<P
         *variance /= bound(*bins);
     }
     let points = bins.iter().map(|&bins| (bins, 1.0)).collect();
-    ratios.push(PlotLine { name: BOUND.into(), style: style(BOUND), points });
+    let name = BOUND.into();
+    ratios.push(PlotLine { name, style: style(BOUND), points, errors: vec![] });
     let budget = format!("ε = {EPSILON}, δ = {DELTA:e}");
     vec![
         panel(format!("Mean over {of}, {budget}"), "mean variance of an answer (rows²)", means),
         Panel {
             title: "The same as a multiple of the lower bound for Gaussian noise".into(),
             over: BINS.into(),
+            ticks: ticks(&ratios),
             quantity: "mean variance over the bound".into(),
             values: 0.97..3.0,
             lines: ratios,
@@ -136,7 +151,7 @@ pub fn draw(results: &Results, directory: &Path) -> Result<(), Box<dyn Error>> {
         ("pure", pure(&results.pure)),
     ];
     for (name, panels) in figures {
-        draw_panels(&directory.join(format!("range-accuracy-{name}.svg")), &panels, 150)?;
+        draw_panels(&directory.join(format!("range-accuracy-{name}.svg")), LAYOUT, &panels)?;
     }
     Ok(())
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 
 pub struct Panel {
     pub title: String,
-    /// What it is plotted over.
+    /// What it is plotted over, and where that axis has ticks.
     pub over: String,
+    pub ticks: Vec<f64>,
     /// What is plotted, with its unit.
     pub quantity: String,
     /// A line that leaves these values ends at the edge.
@@ -21,20 +22,22 @@ pub struct Panel {
 pub struct PlotLine {
     pub name: String,
     pub style: Style,
-    /// Increasing, and the values there, all positive.
+    /// Positions, increasing, and values, all positive.
     pub points: Vec<(f64, f64)>,
+    /// How far the error bar of each point reaches to both sides; empty if there are none.
+    pub errors: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
     pub colour: RGBColor,
     pub marker: Marker,
+    pub dashed: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Marker {
-    /// None, and the line is dashed.
-    Dashed,
+    None,
     /// A polygon of so many corners, the first at this angle, in degrees clockwise from the right.
     Polygon(u32, f64),
     Plus,
@@ -46,7 +49,7 @@ impl Marker {
     fn outline(self) -> Vec<(i32, i32)> {
         let pixels = |x: f64, y: f64| (x.round() as i32, y.round() as i32);
         match self {
-            Marker::Dashed => vec![],
+            Marker::None => vec![],
             Marker::Polygon(corners, first) => {
                 let radius = if corners == 3 { 7.0 } else { 5.5 };
                 let corner = |i: u32| {
@@ -96,24 +99,37 @@ impl Ranged for LogAxis {
 
 impl ValueFormatter<f64> for LogAxis {
     fn format(value: &f64) -> String {
-        thousands(*value)
+        match *value {
+            small if small < 1.0 => small.to_string(),
+            large if large >= 1e6 => format!("{} M", thousands(large / 1e6)),
+            other => thousands(other),
+        }
     }
 }
 
-const WIDTH: u32 = 800;
-const PANEL_HEIGHT: u32 = 340;
+/// How panels are laid out, row by row; sizes in pixels.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    pub columns: usize,
+    pub width: u32,
+    pub height: u32,
+    /// The width of the legend beside the panels.
+    pub legend: u32,
+}
+
 const FONT: &str = "sans-serif";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Writes an SVG of the panels, one below the other, with a legend of the first one's lines, which is
-/// so many pixels wide.
-pub fn draw(file: &Path, panels: &[Panel], legend: u32) -> Result<(), Box<dyn Error>> {
-    let height = PANEL_HEIGHT * panels.len() as u32;
-    let root = SVGBackend::new(file, (WIDTH, height)).into_drawing_area();
+/// Writes an SVG of the panels with a legend of the first one's lines.
+pub fn draw(file: &Path, layout: Layout, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
+    let Layout { columns, width, height, legend } = layout;
+    let rows = panels.len().div_ceil(columns);
+    let plots = (width * columns as u32, height * rows as u32);
+    let root = SVGBackend::new(file, (plots.0 + legend, plots.1)).into_drawing_area();
     root.fill(&WHITE)?;
-    let (plots, right) = root.split_horizontally(WIDTH - legend);
-    for (panel, area) in panels.iter().zip(plots.split_evenly((panels.len(), 1))) {
+    let (left, right) = root.split_horizontally(plots.0);
+    for (panel, area) in panels.iter().zip(left.split_evenly((rows, columns))) {
         draw_panel(panel, &area)?;
     }
     if let Some(panel) = panels.first() {
@@ -123,13 +139,11 @@ pub fn draw(file: &Path, panels: &[Panel], legend: u32) -> Result<(), Box<dyn Er
 }
 
 fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
-    let places = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
-    let places = places.clone().fold(f64::INFINITY, f64::min)..places.fold(0.0, f64::max);
-    // every second doubling, and the last
-    let quadruplings = (0..32).map(|power| places.start * 4f64.powi(power));
-    let x_ticks = quadruplings.filter(|x| *x < 0.6 * places.end).chain([places.end]).collect();
+    let positions = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+    let (first, last) =
+        (positions.clone().fold(f64::INFINITY, f64::min), positions.fold(0.0, f64::max));
     // the outermost markers are whole
-    let x = LogAxis { values: 0.85 * places.start..places.end / 0.85, ticks: x_ticks };
+    let x = LogAxis { values: 0.85 * first..last / 0.85, ticks: panel.ticks.clone() };
     let y = LogAxis { values: panel.values.clone(), ticks: ticks(&panel.values) };
     let mut chart = ChartBuilder::on(area)
         .margin(10)
@@ -148,13 +162,18 @@ fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
     for line in &panel.lines {
         let points = within(&line.points, panel.values.end);
         let stroke = line.style.colour.stroke_width(2);
-        if let Marker::Dashed = line.style.marker {
+        if line.style.dashed {
             chart.draw_series(DashedLineSeries::new(points, 6, 4, stroke))?;
-            continue;
+        } else {
+            chart.draw_series(LineSeries::new(points, stroke))?;
         }
-        chart.draw_series(LineSeries::new(points, stroke))?;
-        let inside = line.points.iter().filter(|point| point.1 <= panel.values.end);
-        chart.draw_series(inside.map(|point| {
+        let inside = |point: &&(f64, f64)| point.1 <= panel.values.end;
+        let bars = line.points.iter().zip(&line.errors).filter(|(point, _)| inside(point));
+        chart.draw_series(bars.map(|(&(x, y), error)| {
+            let low = (y - error).max(panel.values.start);
+            PathElement::new([(x, low), (x, (y + error).min(panel.values.end))], stroke)
+        }))?;
+        chart.draw_series(line.points.iter().filter(inside).map(|point| {
             EmptyElement::at(*point)
                 + Polygon::new(line.style.marker.outline(), line.style.colour.filled())
         }))?;
@@ -165,20 +184,14 @@ fn draw_panel(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
 fn draw_legend(panel: &Panel, area: &Area) -> Result<(), Box<dyn Error>> {
     for (line, y) in panel.lines.iter().zip((48..).step_by(24)) {
         let stroke = line.style.colour.stroke_width(2);
-        match line.style.marker {
-            Marker::Dashed => {
-                let dashes = [(0, 6), (10, 16), (20, 26)];
-                for (from, to) in dashes {
-                    area.draw(&PathElement::new([(from, y), (to, y)], stroke))?;
-                }
-            }
-            marker => {
-                area.draw(&PathElement::new([(0, y), (26, y)], stroke))?;
-                let outline: Vec<(i32, i32)> =
-                    marker.outline().into_iter().map(|(dx, dy)| (13 + dx, y + dy)).collect();
-                area.draw(&Polygon::new(outline, line.style.colour.filled()))?;
-            }
+        let strokes: &[(i32, i32)] =
+            if line.style.dashed { &[(0, 6), (10, 16), (20, 26)] } else { &[(0, 26)] };
+        for &(from, to) in strokes {
+            area.draw(&PathElement::new([(from, y), (to, y)], stroke))?;
         }
+        let outline: Vec<(i32, i32)> =
+            line.style.marker.outline().into_iter().map(|(dx, dy)| (13 + dx, y + dy)).collect();
+        area.draw(&Polygon::new(outline, line.style.colour.filled()))?;
         area.draw(&Text::new(line.name.as_str(), (34, y - 7), (FONT, 14)))?;
     }
     Ok(())

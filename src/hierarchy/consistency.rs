@@ -73,7 +73,7 @@ impl Consistency {
     pub const AUTO: &'static str = "auto";
 
     /// The estimator that a word means with this method. What solves for cells wants all of them
-    /// measured; elsewhere the cut is the most accurate (docs/estimators.md).
+    /// measured; elsewhere the cut is the most accurate (docs/accuracy.md).
     pub fn estimator(self, word: &str) -> Option<Method> {
         match word {
             Consistency::AUTO if self.is_dense() => Some(Method::Hc),
@@ -159,9 +159,13 @@ impl Consistency {
 /// A dense method that keeps the root's total if it is given.
 type Solve = fn(&NoisyCounts, Option<u64>, &mut dyn FnMut()) -> Vec<u64>;
 
-/// Kuo et al., algorithm 1. The estimates of a parent's children have as many groups together as
-/// the parent's.
-pub(super) fn matched(
+/// One histogram per region from an estimate of each, in the tree's order: Kuo et al., algorithm 1.
+/// The estimates of a parent's children have as many groups together as the parent's.
+///
+/// `checkpoint` is called for every parent; it may unwind.
+///
+/// Panics where a region has no estimate.
+pub fn matched(
     tree: &Tree,
     mut estimates: Vec<Estimate>,
     merge: Merge,

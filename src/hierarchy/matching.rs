@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// How the two estimates of a matched group's size are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Merge {
+pub enum Merge {
     /// Weights inversely proportional to the variances (equations 5 and 6).
     Weighted,
     /// The plain mean.

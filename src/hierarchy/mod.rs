@@ -17,8 +17,9 @@ mod topdown;
 mod tree;
 
 pub use chain::{ChainMechanism, chain, running_totals};
-pub use consistency::Consistency;
+pub use consistency::{Consistency, matched};
 pub use cumulative::{CumulativeFit, Totals, cumulative};
+pub use matching::Merge;
 pub use noisy_counts::NoisyCounts;
 pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
 pub use pgsr::{pgsr, pgsr_relaxed};

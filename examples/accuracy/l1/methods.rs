@@ -1,9 +1,10 @@
-//! What is compared.
+//! What is compared in L1 distance.
 
 use crate::data::Data;
 use crate::noise::noisy_counts;
-use pg_dp::coco::{Coco, DpCoco, Run};
-use pg_dp::hierarchy::{NoisyCounts, Observer, ReleasePlan, pgsr_relaxed, release};
+use crate::releases::{DEFAULT, Words, checked_release};
+use pg_dp::coco::{Coco, Run};
+use pg_dp::hierarchy::{NoisyCounts, pgsr_relaxed};
 use pg_dp::noise::RandomWords;
 use std::error::Error;
 
@@ -16,8 +17,10 @@ pub struct Method {
 }
 
 enum How {
-    /// As the extension releases it, with these words for estimators and consistency.
-    Release(&'static str, &'static str),
+    /// As the extension releases it, with these words and the same share of epsilon for each level.
+    Release(Words),
+    /// As the extension releases it if it is told nothing but epsilon.
+    Default,
     /// M_c^ch with the noise that Fioretto, Van Hentenryck and Zhu (2020) add.
     PublishedChain,
     RelaxAndRound,
@@ -27,7 +30,7 @@ pub const CHAIN: &str = "M_c^ch";
 pub const PUBLISHED_CHAIN: &str = "M_c^ch as published";
 pub const LOCAL: &str = "M_c^dp";
 
-pub const METHODS: [Method; 8] = [
+pub const METHODS: [Method; 9] = [
     Method { name: "M_H^r", words: "baseline, not consistent", how: How::RelaxAndRound },
     released("M_H^dp", "`'{H}','pgsr'`", "H", "pgsr"),
     released("M_c", "`'{Hc_l2}','cumulative'`", "Hc_l2", "cumulative"),
@@ -36,6 +39,7 @@ pub const METHODS: [Method; 8] = [
     Method { name: PUBLISHED_CHAIN, words: "**not private**", how: How::PublishedChain },
     released("TopDown", "`'{H}','topdown'`", "H", "topdown"),
     released("Kuo et al.", "`'{Hc}','matching'`", "Hc", "matching"),
+    Method { name: "auto", words: "the default", how: How::Default },
 ];
 
 const fn released(
@@ -44,14 +48,7 @@ const fn released(
     estimator: &'static str,
     consistency: &'static str,
 ) -> Method {
-    Method { name, words, how: How::Release(estimator, consistency) }
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn checkpoint(&mut self) {}
-    fn level_measured(&mut self, _: usize, _: usize) {}
+    Method { name, words, how: How::Release(Words { estimator, consistency }) }
 }
 
 impl Method {
@@ -63,39 +60,24 @@ impl Method {
         words: &mut impl RandomWords,
     ) -> Result<Vec<Coco>, Box<dyn Error>> {
         match self.how {
-            How::Release(estimator, consistency) => {
-                let equal = vec![1.0; data.tree.depth()];
-                release_with(data, epsilon, estimator, consistency, &equal, words)
+            How::Release(asked) => {
+                let shares = in_proportion(&vec![1.0; data.tree.depth()]);
+                checked_release(data, epsilon, asked, Some(&shares), words)
             }
+            How::Default => checked_release(data, epsilon, DEFAULT, None, words),
             How::PublishedChain => {
+                let asked = Words { estimator: "Hc_l2", consistency: "chain" };
+                let shares = in_proportion(&regions(data));
                 let epsilon = loss_of_published_chain(data, epsilon);
-                release_with(data, epsilon, "Hc_l2", "chain", &regions(data), words)
+                checked_release(data, epsilon, asked, Some(&shares), words)
             }
             How::RelaxAndRound => relax_and_round(data, epsilon, words),
         }
     }
 }
 
-fn release_with(
-    data: &Data,
-    epsilon: f64,
-    estimator: &str,
-    consistency: &str,
-    parts: &[f64],
-    words: &mut impl RandomWords,
-) -> Result<Vec<Coco>, Box<dyn Error>> {
-    let shares: Vec<f64> = parts.iter().map(|part| part / parts.iter().sum::<f64>()).collect();
-    let plan = ReleasePlan::new(
-        data.tree.depth(),
-        epsilon,
-        &[estimator.to_string()],
-        consistency,
-        data.max_size as i64,
-        Some(&shares),
-        1,
-    )?;
-    let released = release(&plan, &data.tree, data.leaves(), words, &mut Silent)?;
-    Ok(released.iter().map(DpCoco::histogram).cloned().collect())
+fn in_proportion(parts: &[f64]) -> Vec<f64> {
+    parts.iter().map(|part| part / parts.iter().sum::<f64>()).collect()
 }
 
 /// How many regions each level has: the sensitivity of its running totals.

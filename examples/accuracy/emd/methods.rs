@@ -1,0 +1,88 @@
+//! What is compared in earth mover's distance. A new method is a line in [`compared`].
+
+use crate::releases::Words;
+use pg_dp::coco::Method;
+use pg_dp::hierarchy::Merge;
+
+/// What every region is measured by once per run; methods combine these.
+pub const ESTIMATORS: [Method; 4] = [Method::Hc, Method::Hg, Method::HcL2, Method::H];
+/// Those that Kuo et al. combine.
+const PUBLISHED: [Method; 2] = [Method::Hc, Method::Hg];
+
+pub struct Compared {
+    pub name: String,
+    pub how: How,
+}
+
+pub enum How {
+    /// A release that is told nothing but epsilon.
+    Default,
+    /// A release of its own, with the same share of epsilon for each level.
+    Released(Words),
+    /// An estimator for each level, of [`ESTIMATORS`], made consistent by matching or not at all.
+    Measured { estimators: Vec<Method>, merge: Option<Merge> },
+}
+
+impl Compared {
+    fn released(estimator: &'static str, consistency: &'static str) -> Compared {
+        let name = format!("{estimator}, {consistency}");
+        Compared { name, how: How::Released(Words { estimator, consistency }) }
+    }
+
+    fn measured(estimators: Vec<Method>, merge: Option<Merge>) -> Compared {
+        let of_levels: Vec<String> = estimators.iter().map(Method::to_string).collect();
+        let consistency = match merge {
+            Some(Merge::Weighted) => "matching",
+            Some(Merge::Mean) => "matching_unweighted",
+            None => "none",
+        };
+        let name = format!("{}, {consistency}", of_levels.join("×"));
+        Compared { name, how: How::Measured { estimators, merge } }
+    }
+
+    /// Whether it is one of Kuo et al.'s: Hc or Hg at each level, matched and averaged by variance.
+    pub fn is_published(&self) -> bool {
+        match &self.how {
+            How::Measured { estimators, merge: Some(Merge::Weighted) } => {
+                estimators.iter().all(|estimator| PUBLISHED.contains(estimator))
+            }
+            _ => false,
+        }
+    }
+
+    pub fn is_default(&self) -> bool {
+        matches!(self.how, How::Default)
+    }
+}
+
+/// All that is compared in a hierarchy of so many levels.
+pub fn compared(levels: usize) -> Vec<Compared> {
+    // one bit per level, the root's first
+    let combinations = (0..1usize << levels)
+        .map(|bits| (0..levels).rev().map(|level| PUBLISHED[bits >> level & 1]).collect());
+    let combinations: Vec<Vec<Method>> = combinations.collect();
+    let uniform = |estimator, merge| Compared::measured(vec![estimator; levels], merge);
+
+    let mut compared = vec![
+        Compared { name: "auto".into(), how: How::Default },
+        Compared::released("cut", "matching"),
+        Compared::released("cut", "matching_unweighted"),
+        Compared::released("cut", "bottom_up"),
+        Compared::released("cut", "none"),
+    ];
+    let all =
+        |merge| combinations.iter().map(move |own| Compared::measured(own.clone(), Some(merge)));
+    compared.extend(all(Merge::Weighted));
+    if levels == 2 {
+        compared.extend(all(Merge::Mean));
+    }
+    compared.extend([
+        uniform(Method::Hc, None),
+        uniform(Method::Hg, None),
+        Compared::released("Hc", "bottom_up"),
+        Compared::released("Hg", "bottom_up"),
+        uniform(Method::HcL2, Some(Merge::Weighted)),
+        uniform(Method::H, Some(Merge::Weighted)),
+    ]);
+    compared
+}

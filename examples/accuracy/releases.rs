@@ -1,0 +1,91 @@
+//! Releases as the extension makes them, and what has to hold for each.
+
+use crate::data::Data;
+use pg_dp::coco::{Coco, DpCoco};
+use pg_dp::hierarchy::{self, Observer, ReleasePlan};
+use pg_dp::noise::RandomWords;
+use std::error::Error;
+
+/// What `dp_hierarchy_release` is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    pub estimator: &'static str,
+    pub consistency: &'static str,
+}
+
+/// What it does if it is not told how.
+pub const DEFAULT: Words = Words { estimator: "auto", consistency: "matching" };
+
+struct Silent;
+
+impl Observer for Silent {
+    fn checkpoint(&mut self) {}
+    fn level_measured(&mut self, _: usize, _: usize) {}
+}
+
+/// A [`release`] that keeps what it promises.
+pub fn checked_release(
+    data: &Data,
+    epsilon: f64,
+    words: Words,
+    shares: Option<&[f64]>,
+    noise: &mut impl RandomWords,
+) -> Result<Vec<Coco>, Box<dyn Error>> {
+    let released = release(data, epsilon, words, shares, noise)?;
+    let keeps_all = !matches!(words.consistency, "pgsr" | "topdown" | "chain");
+    check(data, &released, words.consistency != "none", keeps_all)
+        .map_err(|broken| format!("{}, {}: {broken}", words.estimator, words.consistency))?;
+    Ok(released)
+}
+
+/// One histogram per region, in the tree's order. `shares`: of epsilon, one per level; those that
+/// are the default if None.
+pub fn release(
+    data: &Data,
+    epsilon: f64,
+    words: Words,
+    shares: Option<&[f64]>,
+    noise: &mut impl RandomWords,
+) -> Result<Vec<Coco>, Box<dyn Error>> {
+    let plan = ReleasePlan::new(
+        data.tree.depth(),
+        epsilon,
+        &[words.estimator.to_string()],
+        words.consistency,
+        data.max_size as i64,
+        shares,
+        1,
+    )?;
+    let released = hierarchy::release(&plan, &data.tree, data.leaves(), noise, &mut Silent)?;
+    Ok(released.iter().map(DpCoco::histogram).cloned().collect())
+}
+
+/// Whether a release of these data keeps what it promises. `consistent`: children sum to their
+/// parents. `keeps_all`: every region has its public number of groups, and not the root alone.
+///
+/// Error: what it breaks.
+pub fn check(
+    data: &Data,
+    released: &[Coco],
+    consistent: bool,
+    keeps_all: bool,
+) -> Result<(), String> {
+    let name = |region: usize| data.tree.regions()[region].path.join("/");
+    let regions = if keeps_all { data.truth.len() } else { 1 };
+    for (region, (released, truth)) in released.iter().zip(&data.truth).enumerate() {
+        if region < regions && released.groups() != truth.groups() {
+            let (got, public) = (released.groups(), truth.groups());
+            return Err(format!("region \"{}\" has {got} groups, not {public}", name(region)));
+        }
+        if released.runs().last().is_some_and(|run| run.size > data.max_size) {
+            return Err(format!("region \"{}\" has a group above max_size", name(region)));
+        }
+    }
+    if consistent {
+        let sums = data.tree.sums(released[data.tree.leaves()].to_vec());
+        if let Some(region) = (0..sums.len()).find(|&region| sums[region] != released[region]) {
+            return Err(format!("the children of \"{}\" do not sum to it", name(region)));
+        }
+    }
+    Ok(())
+}
