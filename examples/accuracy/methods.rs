@@ -6,6 +6,7 @@ use pg_dp::coco::{Coco, DpCoco, Run};
 use pg_dp::hierarchy::{NoisyCounts, Observer, ReleasePlan, pgsr_relaxed, release};
 use pg_dp::noise::RandomWords;
 use std::error::Error;
+use std::num::NonZeroUsize;
 
 pub struct Method {
     /// The name in Fioretto, Van Hentenryck, Zhu (2020).
@@ -94,7 +95,9 @@ fn release_with(
         Some(&shares),
         1,
     )?;
-    let released = release(&plan, &data.tree, data.leaves(), words, &mut Silent)?;
+    // the releases themselves share the cores
+    let threads = NonZeroUsize::MIN;
+    let released = release(&plan, &data.tree, data.leaves(), words, threads, &mut Silent)?;
     Ok(released.iter().map(DpCoco::histogram).cloned().collect())
 }
 

@@ -15,6 +15,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::error::Error;
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Instant;
@@ -167,7 +168,9 @@ fn errors_of(
     for run in 0..runs {
         let mut words = ChaCha20Rng::seed_from_u64(SEED);
         words.set_stream(run);
-        let released = release(&plan, &data.tree, data.leaves(), &mut words, &mut Silent)?;
+        // the hierarchies share the cores
+        let threads = NonZeroUsize::MIN;
+        let released = release(&plan, &data.tree, data.leaves(), &mut words, threads, &mut Silent)?;
         for (level, errors) in errors.iter_mut().enumerate() {
             let regions = data.tree.level(level);
             let mut sum = 0.0;

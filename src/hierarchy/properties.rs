@@ -4,6 +4,7 @@ use super::*;
 use crate::coco::{Coco, Method, Run, emd};
 use crate::noise::words_from_system;
 use proptest::prelude::*;
+use std::num::NonZeroUsize;
 
 struct Silent;
 
@@ -58,7 +59,8 @@ fn run(
         ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, MAX_SIZE, None, 1).unwrap();
     let truth = tree.sums(leaves.clone());
     let mut words = words_from_system().unwrap();
-    let released = release(&plan, &tree, leaves, &mut words, &mut Silent).unwrap();
+    let threads = NonZeroUsize::MIN;
+    let released = release(&plan, &tree, leaves, &mut words, threads, &mut Silent).unwrap();
     (tree, truth, released.into_iter().map(|h| h.histogram().clone()).collect())
 }
 

@@ -10,6 +10,8 @@ use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::json;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 type ReleaseRow =
@@ -108,17 +110,26 @@ fn dp_hierarchy_release(
     })?;
     let mut words = words_from_system().map_err(internal)?;
     let mut progress = Progress::new(levels);
-    let histograms = release(&plan, &tree, leaves, &mut words, &mut progress).map_err(
-        |problem| match problem {
-            ReleaseError::Plan(problem) => unfit(problem),
-            other => internal(other),
-        },
-    )?;
+    let histograms =
+        release(&plan, &tree, leaves, &mut words, threads(), &mut progress).map_err(|problem| {
+            match problem {
+                ReleaseError::Plan(problem) => unfit(problem),
+                other => internal(other),
+            }
+        })?;
     if let Some(name) = name {
         store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
     }
     let paths = tree.regions().iter().map(|region| region.path.clone());
     Ok(rows(paths.zip(histograms).collect()))
+}
+
+/// As many as there are cores, but no more than the query could have processes: whoever bounds these
+/// by `max_parallel_workers_per_gather` means what a single query may take of the machine.
+fn threads() -> NonZeroUsize {
+    let workers = unsafe { pg_sys::max_parallel_workers_per_gather };
+    let processes = NonZeroUsize::MIN.saturating_add(usize::try_from(workers).unwrap_or(0));
+    available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(processes))
 }
 
 fn unfit(problem: PlanError) -> ErrorReport {

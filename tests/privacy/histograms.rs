@@ -13,6 +13,7 @@ use pg_dp::noise::{DiscreteLaplace, RandomWords, Scale, words_from_system};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroUsize;
 
 /// How many pairs one test of correct builds may judge.
 const MOST_PAIRS: usize = 99;
@@ -145,7 +146,10 @@ type Build = fn(&Arguments, &Table) -> Vec<u64>;
 fn correct(arguments: &Arguments, table: &Table) -> Vec<u64> {
     let (tree, leaves) = table.tree();
     let plan = arguments.plan(tree.depth());
-    outputs(&tree, |words| release(&plan, &tree, leaves.clone(), words, &mut Silent).unwrap())
+    let threads = NonZeroUsize::MIN;
+    outputs(&tree, |words| {
+        release(&plan, &tree, leaves.clone(), words, threads, &mut Silent).unwrap()
+    })
 }
 
 /// [`RUNS`] hashes, each of the regions and of what is released for them.
