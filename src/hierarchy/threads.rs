@@ -194,6 +194,7 @@ mod tests {
         let (begun, caller) = (AtomicUsize::new(0), thread::current().id());
         let mut calls = 0;
         let job = |_: usize, checkpoint: &mut dyn FnMut()| {
+            checkpoint();
             begun.fetch_add(1, Ordering::SeqCst);
             while begun.load(Ordering::SeqCst) < THREADS {
                 checkpoint();
