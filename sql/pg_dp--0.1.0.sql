@@ -607,7 +607,7 @@ COMMENT ON COLUMN dp.progress.function IS 'which function runs';
 COMMENT ON COLUMN dp.progress.dataset IS 'the dataset of this database that it releases from, if any';
 COMMENT ON COLUMN dp.progress.phase IS
     'checking (arguments and what is public), planning, charging, reading, measuring (with the noise), making consistent or storing';
-COMMENT ON COLUMN dp.progress.level IS 'the level of the hierarchy that is measured now, 0 for the root';
+COMMENT ON COLUMN dp.progress.level IS 'the level of the hierarchy that is measured now, 0 for the root; the first one of those that are measured together';
 COMMENT ON COLUMN dp.progress.levels IS 'how many levels there are';
 COMMENT ON COLUMN dp.progress.done IS
     'how many regions are measured, or matched with their children; for one histogram, blocks of 16,384 numbers';

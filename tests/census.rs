@@ -4,16 +4,10 @@
 mod population;
 
 use pg_dp::coco::{Coco, DpCoco};
-use pg_dp::hierarchy::{Observer, ReleasePlan, Tree, release};
+use pg_dp::hierarchy::{ReleasePlan, Tree, release};
 use pg_dp::noise::words_from_system;
 use population::Census;
-
-struct Silent;
-
-impl Observer for Silent {
-    fn checkpoint(&mut self) {}
-    fn level_measured(&mut self, _: usize, _: usize) {}
-}
+use std::num::NonZeroUsize;
 
 fn tree(census: &Census) -> (Tree, Vec<Coco>) {
     Tree::from_leaves(census.levels - 1, census.leaves()).unwrap()
@@ -77,7 +71,7 @@ const METHODS: [(&str, &str); 9] = [
 
 #[test]
 fn releases_of_small_ones_add_up() {
-    let words = &mut words_from_system().unwrap();
+    let (words, threads) = (&mut words_from_system().unwrap(), NonZeroUsize::MIN);
     for levels in [2, 3] {
         let census = Census { levels, ..small() };
         let (tree, leaves) = tree(&census);
@@ -93,7 +87,8 @@ fn releases_of_small_ones_add_up() {
                     1,
                 );
                 let released =
-                    release(&plan.unwrap(), &tree, leaves.clone(), words, &mut Silent).unwrap();
+                    release(&plan.unwrap(), &tree, leaves.clone(), words, threads, &mut || {})
+                        .unwrap();
                 let released: Vec<Coco> = released.iter().map(DpCoco::histogram).cloned().collect();
                 assert_eq!(released[0].groups(), census.groups, "{estimator}, {consistency}");
                 let sums = tree.sums(released[tree.leaves()].to_vec());

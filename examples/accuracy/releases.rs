@@ -2,9 +2,10 @@
 
 use crate::data::Data;
 use pg_dp::coco::{Coco, DpCoco};
-use pg_dp::hierarchy::{self, Observer, ReleasePlan};
+use pg_dp::hierarchy::{self, ReleasePlan};
 use pg_dp::noise::RandomWords;
 use std::error::Error;
+use std::num::NonZeroUsize;
 
 /// What `dp_hierarchy_release` is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -15,13 +16,6 @@ pub struct Words {
 
 /// What it does if it is not told how.
 pub const DEFAULT: Words = Words { estimator: "auto", consistency: "matching" };
-
-struct Silent;
-
-impl Observer for Silent {
-    fn checkpoint(&mut self) {}
-    fn level_measured(&mut self, _: usize, _: usize) {}
-}
 
 /// A [`release`] that keeps what it promises.
 pub fn checked_release(
@@ -56,7 +50,9 @@ pub fn release(
         shares,
         1,
     )?;
-    let released = hierarchy::release(&plan, &data.tree, data.leaves(), noise, &mut Silent)?;
+    // the releases themselves share the cores
+    let released =
+        hierarchy::release(&plan, &data.tree, data.leaves(), noise, NonZeroUsize::MIN, &mut || {})?;
     Ok(released.iter().map(DpCoco::histogram).cloned().collect())
 }
 

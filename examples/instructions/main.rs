@@ -2,7 +2,7 @@
 //! instructions depends on data and on noise. benches/instructions runs it.
 
 use pg_dp::coco::{Coco, CocoMechanism, Method, Run};
-use pg_dp::hierarchy::{Observer, ReleasePlan, Tree, release};
+use pg_dp::hierarchy::{ReleasePlan, Tree, release};
 use pg_dp::noise::{DiscreteLaplace, Scale};
 use pg_dp::ranges::RangePlan;
 use rand_chacha::ChaCha20Rng;
@@ -69,13 +69,6 @@ impl Data {
     }
 }
 
-struct Silent;
-
-impl Observer for Silent {
-    fn checkpoint(&mut self) {}
-    fn level_measured(&mut self, _: usize, _: usize) {}
-}
-
 /// Callgrind counts from where it is entered to where it is left.
 #[inline(never)]
 fn counted<T>(work: impl FnOnce() -> T) -> T {
@@ -137,7 +130,7 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
             let (tree, leaves) = regions(data)?;
             let estimators = [method.to_string()];
             let plan = ReleasePlan::new(tree.depth(), 1.0, &estimators, "matching", 1000, None, 1)?;
-            counted(|| release(&plan, &tree, leaves, words, &mut Silent))?;
+            counted(|| release(&plan, &tree, leaves, words, NonZeroUsize::MIN, &mut || {}))?;
         }
         "ranges" => {
             let bins = 1 << 16;

@@ -133,13 +133,16 @@ impl Public {
         let largest = (self.max_size - cut) as i128;
 
         let mut runs = Vec::new();
+        // with the cut at K, where the columns are most, nobody asks for them
+        let no_rows = rows.is_empty();
+        let costs = if no_rows { Default::default() } else { columns.costs_of_bounds() };
         let mut taken = 0;
         for block in rows.iter().rev() {
             let excess = block.rounded_mean().clamp(0, largest) as u64;
             let mut groups = block.count().min(above.saturating_sub(taken));
             while groups < block.count() {
                 let bound = (self.groups - taken - groups - 1) as i64;
-                if excess as f64 <= improbable + columns.cost_of_bound(bound) as f64 {
+                if excess as f64 <= improbable + costs.of(bound) as f64 {
                     break;
                 }
                 groups += 1;

@@ -1,23 +1,37 @@
 //! Isotonic regression: the non-decreasing sequence nearest to a noisy one.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::from_fn;
+use std::mem::replace;
 use std::ops::AddAssign;
 
 /// A non-decreasing sequence of integers with the least sum of absolute distances.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct MedianFit {
     pub values: Vec<i64>,
-    /// Where the least cost, as a function of a bound of the last value, changes its slope: in
-    /// descending order.
-    kinks: Vec<i64>,
+    /// Where the least cost, as a function of a bound of the last value, changes its slope.
+    kinks: BinaryHeap<i64>,
 }
 
 impl MedianFit {
+    pub(super) fn costs_of_bounds(&self) -> CostsOfBounds {
+        let mut kinks: Vec<i64> = self.kinks.iter().copied().collect();
+        kinks.sort_unstable_by_key(|kink| Reverse(*kink));
+        CostsOfBounds(kinks)
+    }
+}
+
+/// The kinks of a [`MedianFit`] in descending order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CostsOfBounds(Vec<i64>);
+
+impl CostsOfBounds {
     /// By how much the least cost grows when no value may exceed `bound`, and before none could
     /// exceed `bound` + 1. It grows the faster the lower the bound. The fit under a bound is this
     /// one, capped.
-    pub(super) fn cost_of_bound(&self, bound: i64) -> usize {
-        self.kinks.partition_point(|kink| *kink > bound)
+    pub(super) fn of(&self, bound: i64) -> usize {
+        self.0.partition_point(|kink| *kink > bound)
     }
 }
 
@@ -41,18 +55,27 @@ pub(super) fn isotonic_l1(noisy: &[i64]) -> MedianFit {
     for i in (1..values.len()).rev() {
         values[i - 1] = values[i - 1].min(values[i]);
     }
-    let mut kinks = kinks.into_sorted_vec();
-    kinks.reverse();
     MedianFit { values, kinks }
 }
 
-/// How sums and weights of a least-squares fit are computed: exactly in `i128`, where values and
-/// weights are integers, else in `f64`.
+/// How sums and weights of a least-squares fit are computed: exactly where values and weights are
+/// integers, in `i64` if all their sums fit it, else in `i128`; otherwise in `f64`.
 pub(crate) trait Arithmetic: Copy + AddAssign {
     /// Whether the mean of one block is at least that of another; weights are positive.
     fn mean_at_least(block: &Block<Self>, other: &Block<Self>) -> bool;
     /// A block's mean rounded to the nearest integer, halves upwards.
     fn rounded_mean(block: &Block<Self>) -> i128;
+}
+
+impl Arithmetic for i64 {
+    fn mean_at_least(block: &Block<i64>, other: &Block<i64>) -> bool {
+        let product = |a: i64, b: i64| i128::from(a) * i128::from(b);
+        product(block.sum, other.weight) >= product(other.sum, block.weight)
+    }
+
+    fn rounded_mean(block: &Block<i64>) -> i128 {
+        block.wide().rounded_mean()
+    }
 }
 
 impl Arithmetic for i128 {
@@ -87,6 +110,14 @@ pub(crate) struct Block<T = i128> {
     count: u64,
 }
 
+impl<T: Arithmetic> AddAssign for Block<T> {
+    fn add_assign(&mut self, other: Block<T>) {
+        self.sum += other.sum;
+        self.weight += other.weight;
+        self.count += other.count;
+    }
+}
+
 impl<T: Arithmetic> Block<T> {
     /// One position: the sum of its observations times their weights, and that of the weights.
     pub(crate) fn position(sum: T, weight: T) -> Block<T> {
@@ -105,9 +136,27 @@ impl<T: Arithmetic> Block<T> {
     }
 }
 
+impl Block<i64> {
+    fn wide(&self) -> Block {
+        Block { sum: self.sum.into(), weight: self.weight.into(), count: self.count }
+    }
+}
+
 /// The non-decreasing sequence with the least sum of squared distances, as its blocks in order.
+///
+/// Most values are small, and the first of them are pooled in `i64`, a third faster: as many as have
+/// sums within it whatever their signs. Pooling goes on from blocks as it would from their values.
 pub(super) fn isotonic_l2(values: impl Iterator<Item = i64>) -> Vec<Block> {
-    pool_adjacent_violators(values.map(|value| Block::position(value.into(), 1)))
+    let mut values = values.peekable();
+    let mut room = i64::MAX.unsigned_abs();
+    let small = from_fn(|| {
+        let value = values.next_if(|value| value.unsigned_abs() <= room)?;
+        room -= value.unsigned_abs();
+        Some(Block::position(value, 1i64))
+    });
+    let blocks = pool_adjacent_violators(small).into_iter().map(|block| block.wide());
+    let others = values.map(|value| Block::position(value.into(), 1));
+    pool_adjacent_violators(blocks.chain(others))
 }
 
 /// The same for positions with several observations or weights.
@@ -116,15 +165,20 @@ pub(super) fn isotonic_l2(values: impl Iterator<Item = i64>) -> Vec<Block> {
 pub(crate) fn pool_adjacent_violators<T: Arithmetic>(
     positions: impl Iterator<Item = Block<T>>,
 ) -> Vec<Block<T>> {
+    let mut positions = positions;
     let mut blocks: Vec<Block<T>> = Vec::new();
-    for mut last in positions {
-        while let Some(previous) = blocks.pop_if(|previous| T::mean_at_least(previous, &last)) {
-            last.sum += previous.sum;
-            last.weight += previous.weight;
-            last.count += previous.count;
+    let Some(mut last) = positions.next() else { return blocks };
+    for position in positions {
+        if !T::mean_at_least(&last, &position) {
+            blocks.push(replace(&mut last, position));
+            continue;
         }
-        blocks.push(last);
+        last += position;
+        while let Some(previous) = blocks.pop_if(|previous| T::mean_at_least(previous, &last)) {
+            last += previous;
+        }
     }
+    blocks.push(last);
     blocks
 }
 
@@ -159,6 +213,7 @@ mod tests {
         #[test]
         fn l1_is_optimal_and_monotone(values in prop::collection::vec(-9i64..10, 0..12)) {
             let fit = isotonic_l1(&values);
+            let costs = fit.costs_of_bounds();
             prop_assert!(fit.values.is_sorted());
             prop_assert_eq!(l1_cost(&values, &fit.values), least_l1_cost(&values));
             let cost_below = |bound: i64| {
@@ -171,7 +226,7 @@ mod tests {
             for bound in -11..11 {
                 let (cost, least) = cost_below(bound);
                 prop_assert_eq!(cost, least);
-                prop_assert_eq!(fit.cost_of_bound(bound) as i64, cost - cost_below(bound + 1).0);
+                prop_assert_eq!(costs.of(bound) as i64, cost - cost_below(bound + 1).0);
             }
         }
 
@@ -233,6 +288,17 @@ mod tests {
         let values = [i64::MAX, i64::MIN, i64::MAX, i64::MIN];
         assert!(isotonic_l1(&values).values.is_sorted());
         assert_eq!(isotonic_l2(values.into_iter()).len(), 1);
+    }
+
+    /// The sums leave `i64` after three values.
+    #[test]
+    fn small_values_and_large_ones_are_pooled_alike() {
+        let large = i64::MAX / 2;
+        let values = [3, 1, large, large, large - 2, -large, large];
+        let wide =
+            pool_adjacent_violators(values.map(|v| Block::position(v.into(), 1)).into_iter());
+        assert_eq!(isotonic_l2(values.into_iter()), wide);
+        assert_eq!(wide.iter().map(Block::count).collect::<Vec<_>>(), [2, 4, 1]);
     }
 
     #[test]

@@ -4,9 +4,12 @@ use super::consistency::Consistency;
 use super::noisy_counts::NoisyCounts;
 use super::plan::{LevelPlan, ReleasePlan};
 use super::release::Observer;
+use super::threads::share;
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, Method, Profile};
-use crate::noise::{RandomWords, ScaleError};
+use crate::noise::{Key, RandomWords, ScaleError};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What was released of a region, before consistency.
 #[derive(Debug, Clone)]
@@ -19,72 +22,117 @@ pub(super) enum Measured {
     },
 }
 
-/// What the plan's consistency method wants to know of a level's regions, in their order.
+/// A region that is to be measured.
+pub(super) struct Unmeasured<'a> {
+    pub level: &'a LevelPlan,
+    pub truth: &'a Coco,
+    /// The profile of the region that it lies in, where its cut follows from that.
+    pub parent: Option<&'a Profile>,
+}
+
+/// What the plan's consistency method wants to know of regions, in their order; where it is not
+/// [`Consistency::Chain`]. At most so many threads share the regions, which does not change what
+/// comes out: the noise of each has a key of its own, drawn from `words` in the regions' order.
 ///
-/// `parents`: the profile of the region that each lies in, where it has one.
-///
-/// The observer's checkpoint is called at least once per region; it may unwind.
+/// The observer's functions are called on this thread alone, its checkpoint every few milliseconds; it may
+/// unwind.
 ///
 /// Errors: a noise scale that cannot be sampled.
-pub(super) fn measure<'a, R: RandomWords + ?Sized>(
+pub(super) fn measure<R: RandomWords + ?Sized>(
+    plan: &ReleasePlan,
+    regions: &[Unmeasured],
+    words: &mut R,
+    threads: NonZeroUsize,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Measured>, ScaleError> {
+    let keys: Vec<Key> = regions.iter().map(|_| Key::draw(words)).collect();
+    let work: Vec<u64> = regions.iter().map(|region| work(plan, region)).collect();
+    let done = AtomicUsize::new(0);
+    let measure_region = |number: usize, checkpoint: &mut dyn FnMut()| {
+        checkpoint();
+        let (region, words) = (&regions[number], &mut keys[number].words());
+        let mut mechanism = plan.mechanism(region.level, region.truth.groups())?;
+        if let Some(parent) = region.parent {
+            mechanism = mechanism.below(parent);
+        }
+        let measured = match plan.consistency() {
+            Consistency::Cumulative => Measured::Cells {
+                values: mechanism.release_cumulative(region.truth, words, checkpoint),
+                variance: mechanism.variance(),
+            },
+            method if method.is_dense() => Measured::Cells {
+                values: mechanism.release_counts(region.truth, words, checkpoint),
+                variance: mechanism.count_variance(),
+            },
+            _ => Measured::Estimate(mechanism.release(region.truth, words, checkpoint)),
+        };
+        done.fetch_add(1, Ordering::Relaxed);
+        Ok(measured)
+    };
+    let mut told = 0;
+    let mut watch = || {
+        observer.checkpoint();
+        while told < done.load(Ordering::Relaxed) {
+            observer.region_measured();
+            told += 1;
+        }
+    };
+    let measured = share(&work, threads, measure_region, &mut watch);
+    watch();
+    measured.into_iter().collect()
+}
+
+/// About how many numbers are measured of a region, from what is public.
+fn work(plan: &ReleasePlan, region: &Unmeasured) -> u64 {
+    let groups = region.truth.groups();
+    match region.level.method {
+        Method::H | Method::Hc | Method::HcL2 => plan.max_size(),
+        Method::Hg => groups,
+        Method::Cut => groups.min(plan.max_size()),
+        Method::CutAt(cut) => groups.saturating_add(cut),
+    }
+}
+
+/// The same for a level whose regions are measured as one chain.
+///
+/// The observer's checkpoint is called every few thousand steps; it may unwind.
+///
+/// Errors: a noise scale that cannot be sampled.
+pub(super) fn measure_chain<R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
     level: &LevelPlan,
     truth: &[Coco],
-    parents: impl Iterator<Item = Option<&'a Profile>>,
     words: &mut R,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Measured>, ScaleError> {
     if truth.is_empty() {
         return Ok(vec![]);
     }
-    if plan.consistency() == Consistency::Chain {
-        let mechanism = plan.chain_mechanism(level, truth.len())?;
-        let variance = mechanism.variance();
-        let regions = mechanism.release(truth, words, &mut || observer.checkpoint());
-        let cells = |values| {
-            observer.region_measured();
-            Measured::Cells { values, variance }
-        };
-        return Ok(regions.into_iter().map(cells).collect());
-    }
-    let measure_region = |(region, parent): (&Coco, Option<&Profile>)| {
-        let checkpoint = &mut || observer.checkpoint();
-        checkpoint();
-        let mut mechanism = plan.mechanism(level, region.groups())?;
-        if let Some(parent) = parent {
-            mechanism = mechanism.below(parent);
-        }
-        let measured = match plan.consistency() {
-            Consistency::Cumulative => Measured::Cells {
-                values: mechanism.release_cumulative(region, words, checkpoint),
-                variance: mechanism.variance(),
-            },
-            method if method.is_dense() => Measured::Cells {
-                values: mechanism.release_counts(region, words, checkpoint),
-                variance: mechanism.count_variance(),
-            },
-            _ => Measured::Estimate(mechanism.release(region, words, checkpoint)),
-        };
+    let mechanism = plan.chain_mechanism(level, truth.len())?;
+    let variance = mechanism.variance();
+    let regions = mechanism.release(truth, words, &mut || observer.checkpoint());
+    let cells = |values| {
         observer.region_measured();
-        Ok(measured)
+        Measured::Cells { values, variance }
     };
-    truth.iter().zip(parents).map(measure_region).collect()
+    Ok(regions.into_iter().map(cells).collect())
 }
 
-/// What regions tell about those below them, for a level that is measured after theirs: profiles
-/// where estimates were released and the level's cut follows from them.
-pub(super) fn profiles(
-    plan: &ReleasePlan,
-    level: &LevelPlan,
-    regions: &[Measured],
-) -> Vec<Option<Profile>> {
+/// Whether the cuts of a level follow from what is released of the one above it.
+pub(super) fn follows(plan: &ReleasePlan, level: usize) -> bool {
+    let measured = |level: usize| plan.levels()[level].as_ref();
+    let cut = measured(level).is_some_and(|level| level.method == Method::Cut);
+    let above = level.checked_sub(1).and_then(measured).is_some();
+    cut && above && !plan.consistency().is_dense() // which has no estimates to follow
+}
+
+/// The profiles of regions for those below them, where these [follow](follows).
+pub(super) fn profiles(plan: &ReleasePlan, regions: &[Measured]) -> Vec<Profile> {
     let profile = |region: &Measured| match region {
-        Measured::Estimate(estimate) if level.method == Method::Cut => {
-            Some(Profile::new(estimate, plan.max_size()))
-        }
-        _ => None,
+        Measured::Estimate(estimate) => Some(Profile::new(estimate, plan.max_size())),
+        Measured::Cells { .. } => None,
     };
-    regions.iter().map(profile).collect()
+    regions.iter().filter_map(profile).collect()
 }
 
 /// The regions' estimates, where these were measured.

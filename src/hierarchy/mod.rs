@@ -13,6 +13,7 @@ mod pgsr;
 mod plan;
 mod postprocess;
 mod release;
+mod threads;
 mod topdown;
 mod tree;
 

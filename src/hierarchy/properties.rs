@@ -4,13 +4,7 @@ use super::*;
 use crate::coco::{Coco, Method, Run, emd};
 use crate::noise::words_from_system;
 use proptest::prelude::*;
-
-struct Silent;
-
-impl Observer for Silent {
-    fn checkpoint(&mut self) {}
-    fn level_measured(&mut self, _: usize, _: usize) {}
-}
+use std::num::NonZeroUsize;
 
 const ESTIMATORS: [&str; 6] = ["H", "Hc", "Hc_l2", "Hg", "cut", "cut:3"];
 const MAX_SIZE: i64 = 12;
@@ -58,7 +52,8 @@ fn run(
         ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, MAX_SIZE, None, 1).unwrap();
     let truth = tree.sums(leaves.clone());
     let mut words = words_from_system().unwrap();
-    let released = release(&plan, &tree, leaves, &mut words, &mut Silent).unwrap();
+    let threads = NonZeroUsize::MIN;
+    let released = release(&plan, &tree, leaves, &mut words, threads, &mut || {}).unwrap();
     (tree, truth, released.into_iter().map(|h| h.histogram().clone()).collect())
 }
 

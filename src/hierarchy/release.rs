@@ -1,11 +1,13 @@
 //! Carrying out a plan on the histograms of a tree.
 
-use super::measurement::{Measured, measure, profiles};
-use super::plan::{PlanError, ReleasePlan};
+use super::consistency::Consistency;
+use super::measurement::{Measured, Unmeasured, follows, measure, measure_chain, profiles};
+use super::plan::{LevelPlan, PlanError, ReleasePlan};
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco, Estimate};
 use crate::noise::{RandomWords, ScaleError};
 use std::fmt;
+use std::num::NonZeroUsize;
 
 /// Who watches a long release; a closure, as its checkpoint.
 pub trait Observer {
@@ -65,7 +67,8 @@ impl From<ScaleError> for ReleaseError {
 /// One differentially private histogram per region of the tree, in its order.
 ///
 /// `leaves`: the exact histograms of the tree's leaves, whose numbers of groups are public.
-/// The plan has as many levels as the tree.
+/// The plan has as many levels as the tree. `threads`: the most that measure regions at a time, this
+/// one included; what is released does not depend on it.
 ///
 /// Errors: see [`ReleaseError`].
 pub fn release<R: RandomWords + ?Sized>(
@@ -73,6 +76,7 @@ pub fn release<R: RandomWords + ?Sized>(
     tree: &Tree,
     leaves: Vec<Coco>,
     words: &mut R,
+    threads: NonZeroUsize,
     observer: &mut dyn Observer,
 ) -> Result<Vec<DpCoco>, ReleaseError> {
     if leaves.len() != tree.leaves().len() {
@@ -81,33 +85,58 @@ pub fn release<R: RandomWords + ?Sized>(
     let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
     plan.check_regions(&per_level)?;
     let truth = tree.sums(leaves);
-    let mut measured: Vec<Measured> = Vec::with_capacity(truth.len());
-    // A level is measured after the one above, which it may be adapted to: the levels compose
-    // sequentially, and adaptively.
-    for (level, level_plan) in plan.levels().iter().enumerate() {
-        let regions = tree.level(level);
-        let Some(level_plan) = level_plan else {
-            measured.resize(regions.end, Measured::Estimate(Estimate::default()));
-            continue;
-        };
-        let truth = &truth[regions.clone()];
-        let above = match level.checked_sub(1) {
-            Some(above) if plan.levels()[above].is_some() => tree.level(above),
-            _ => 0..0,
-        };
-        let profiles = profiles(plan, level_plan, &measured[above.clone()]);
-        let parents = tree.parents(level).map(|parent| {
-            let place = parent?.checked_sub(above.start)?;
-            profiles.get(place)?.as_ref()
-        });
-        let of_level = measure(plan, level_plan, truth, parents, words, observer)?;
-        measured.extend(of_level);
-        observer.level_measured(level, regions.len());
-    }
+    let measured = measure_levels(plan, tree, &truth, words, threads, observer)?;
     let totals: Vec<u64> = truth.iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
     let histograms = plan.consistency().apply(tree, &totals, measured, observer);
     Ok(histograms.into_iter().map(DpCoco::new).collect())
+}
+
+/// What is measured of every region, in the tree's order.
+///
+/// A level that is adapted to the one above is measured after it: the levels compose sequentially,
+/// and adaptively. All others are measured together with the one above, since one region can be
+/// nearly all the work of a level, and keep a single thread busy.
+fn measure_levels<R: RandomWords + ?Sized>(
+    plan: &ReleasePlan,
+    tree: &Tree,
+    truth: &[Coco],
+    words: &mut R,
+    threads: NonZeroUsize,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Measured>, ScaleError> {
+    let mut measured: Vec<Measured> = Vec::with_capacity(truth.len());
+    let levels: Vec<(usize, &LevelPlan)> = (0..)
+        .zip(plan.levels())
+        .filter_map(|(level, level_plan)| Some((level, level_plan.as_ref()?)))
+        .collect();
+    for together in levels.chunk_by(|_, (level, _)| !follows(plan, *level)) {
+        let first = together[0].0;
+        // nothing is measured of the levels in between
+        measured.resize(tree.level(first).start, Measured::Estimate(Estimate::default()));
+        if plan.consistency() == Consistency::Chain {
+            for &(level, level_plan) in together {
+                let truth = &truth[tree.level(level)];
+                measured.extend(measure_chain(plan, level_plan, truth, words, observer)?);
+            }
+        } else {
+            let above = if follows(plan, first) { tree.level(first - 1) } else { 0..0 };
+            let profiles = profiles(plan, &measured[above.clone()]);
+            let regions = together.iter().flat_map(|&(number, level)| {
+                tree.level(number).zip(tree.parents(number)).map(|(region, parent)| Unmeasured {
+                    level,
+                    truth: &truth[region],
+                    parent: parent.and_then(|p| profiles.get(p.checked_sub(above.start)?)),
+                })
+            });
+            let regions: Vec<Unmeasured> = regions.collect();
+            measured.extend(measure(plan, &regions, words, threads, observer)?);
+        }
+        for &(level, _) in together {
+            observer.level_measured(level, tree.level(level).len());
+        }
+    }
+    Ok(measured)
 }
 
 #[cfg(test)]
@@ -115,6 +144,9 @@ mod tests {
     use super::*;
     use crate::coco::Run;
     use crate::noise::words_from_system;
+    use rand_chacha::ChaCha20Rng;
+    use rand_chacha::rand_core::SeedableRng;
+    use std::panic::{catch_unwind, resume_unwind};
 
     fn outcome(
         consistency: &str,
@@ -132,7 +164,7 @@ mod tests {
                 .unwrap();
         let leaf: Coco = [Run { size: 1, groups: 1 }].into_iter().collect();
         let mut words = words_from_system().unwrap();
-        release(&plan, &tree, vec![leaf; histograms], &mut words, &mut || {})
+        release(&plan, &tree, vec![leaf; histograms], &mut words, NonZeroUsize::MIN, &mut || {})
     }
 
     #[test]
@@ -160,6 +192,73 @@ mod tests {
     fn a_hierarchy_without_leaves_is_released() {
         for (consistency, _) in crate::hierarchy::Consistency::WORDS {
             assert_eq!(outcome(consistency, 3, 1.0, 0, 0).unwrap(), [DpCoco::default()]);
+        }
+    }
+
+    /// Nation, two states, four counties, with enough to do for several threads.
+    fn large() -> (Tree, Vec<Coco>) {
+        let path = |i: u64| vec![format!("{}", i / 2), format!("{i}")];
+        let leaf = |i: u64| -> Coco {
+            (1..=40).map(|size| Run { size: size * (i + 1), groups: 40_000 / size }).collect()
+        };
+        Tree::from_leaves(2, (0..4).map(|i| (path(i), leaf(i))).collect()).unwrap()
+    }
+
+    fn plan(estimators: &[&str], consistency: &str) -> ReleasePlan {
+        let estimators: Vec<String> = estimators.iter().map(|word| word.to_string()).collect();
+        ReleasePlan::new(3, 1.0, &estimators, consistency, 10_000, None, 1).unwrap()
+    }
+
+    #[test]
+    fn what_is_released_does_not_depend_on_the_number_of_threads() {
+        let (tree, leaves) = large();
+        for (estimators, consistency) in [
+            (&["Hg"][..], "matching"),
+            (&["cut"], "matching"),
+            (&["Hg", "cut", "Hc"], "none"),
+            (&["cut:20"], "bottom_up"),
+            (&["H"], "topdown"),
+            (&["Hc_l2"], "chain"),
+        ] {
+            let plan = plan(estimators, consistency);
+            let [one, two, three] = [1, 2, 3].map(|threads| {
+                let mut words = ChaCha20Rng::seed_from_u64(5);
+                let threads = NonZeroUsize::new(threads).unwrap();
+                release(&plan, &tree, leaves.clone(), &mut words, threads, &mut || {}).unwrap()
+            });
+            assert!(one == two && one == three, "{estimators:?}, {consistency}");
+        }
+    }
+
+    /// Unwinds at a checkpoint.
+    struct Cancels {
+        checkpoints_left: u32,
+    }
+
+    impl Observer for Cancels {
+        fn checkpoint(&mut self) {
+            self.checkpoints_left = self.checkpoints_left.saturating_sub(1);
+            if self.checkpoints_left == 0 {
+                resume_unwind(Box::new("cancelled"));
+            }
+        }
+        fn level_measured(&mut self, _: usize, _: usize) {}
+    }
+
+    #[test]
+    fn an_observer_can_cancel_at_any_time() {
+        let (tree, leaves) = large();
+        for estimators in [&["Hg"], &["cut"]] {
+            let plan = plan(estimators, "matching");
+            for checkpoints_left in [1, 2, 3, 5, 8] {
+                let cancelled = || {
+                    let (mut words, threads) = (words_from_system().unwrap(), NonZeroUsize::MAX);
+                    let observer = &mut Cancels { checkpoints_left };
+                    drop(release(&plan, &tree, leaves.clone(), &mut words, threads, observer));
+                };
+                let payload = catch_unwind(cancelled).unwrap_err();
+                assert_eq!(payload.downcast_ref(), Some(&"cancelled"));
+            }
         }
     }
 }

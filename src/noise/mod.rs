@@ -48,6 +48,7 @@ mod words;
 pub use gaussian::DiscreteGaussian;
 pub use laplace::DiscreteLaplace;
 pub use rational::{MAX_SCALE, MIN_SCALE, Scale, ScaleError};
+pub(crate) use words::Key;
 pub use words::{EntropyError, RandomWords, words_from_system};
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::json;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 type ReleaseRow =
@@ -116,9 +118,11 @@ fn dp_hierarchy_release(
     let mut words = words_from_system().map_err(internal)?;
     let mut watch = Watch::release(&progress, &plan, &tree);
     let histograms =
-        release(&plan, &tree, leaves, &mut words, &mut watch).map_err(|problem| match problem {
-            ReleaseError::Plan(problem) => unfit(problem),
-            other => internal(other),
+        release(&plan, &tree, leaves, &mut words, threads(), &mut watch).map_err(|problem| {
+            match problem {
+                ReleaseError::Plan(problem) => unfit(problem),
+                other => internal(other),
+            }
         })?;
     if let Some(name) = name {
         progress.phase(Phase::Storing);
@@ -126,6 +130,14 @@ fn dp_hierarchy_release(
     }
     let paths = tree.regions().iter().map(|region| region.path.clone());
     Ok(rows(paths.zip(histograms).collect()))
+}
+
+/// As many as there are cores, but no more than the query could have processes: whoever bounds these
+/// by `max_parallel_workers_per_gather` means what a single query may take of the machine.
+fn threads() -> NonZeroUsize {
+    let workers = unsafe { pg_sys::max_parallel_workers_per_gather };
+    let processes = NonZeroUsize::MIN.saturating_add(usize::try_from(workers).unwrap_or(0));
+    available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(processes))
 }
 
 fn unfit(problem: PlanError) -> ErrorReport {

@@ -8,11 +8,12 @@
 
 use crate::tester::{Finding, Promise, RUNS, compare};
 use pg_dp::coco::{Coco, DpCoco, Run};
-use pg_dp::hierarchy::{Observer, ReleasePlan, Tree, release};
+use pg_dp::hierarchy::{ReleasePlan, Tree, release};
 use pg_dp::noise::{DiscreteLaplace, RandomWords, Scale, words_from_system};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroUsize;
 
 /// How many pairs one test of correct builds may judge.
 const MOST_PAIRS: usize = 99;
@@ -131,13 +132,6 @@ impl Arguments {
     }
 }
 
-struct Silent;
-
-impl Observer for Silent {
-    fn checkpoint(&mut self) {}
-    fn level_measured(&mut self, _: usize, _: usize) {}
-}
-
 /// What is tested: [`RUNS`] outputs for a table.
 type Build = fn(&Arguments, &Table) -> Vec<u64>;
 
@@ -145,7 +139,10 @@ type Build = fn(&Arguments, &Table) -> Vec<u64>;
 fn correct(arguments: &Arguments, table: &Table) -> Vec<u64> {
     let (tree, leaves) = table.tree();
     let plan = arguments.plan(tree.depth());
-    outputs(&tree, |words| release(&plan, &tree, leaves.clone(), words, &mut Silent).unwrap())
+    let threads = NonZeroUsize::MIN;
+    outputs(&tree, |words| {
+        release(&plan, &tree, leaves.clone(), words, threads, &mut || {}).unwrap()
+    })
 }
 
 /// [`RUNS`] hashes, each of the regions and of what is released for them.
