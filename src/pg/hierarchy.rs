@@ -108,12 +108,8 @@ fn dp_hierarchy_release(
     })?;
     let mut words = words_from_system().map_err(internal)?;
     let mut progress = Progress::new(levels);
-    let histograms = release(&plan, &tree, leaves, &mut words, &mut progress).map_err(
-        |problem| match problem {
-            ReleaseError::Plan(problem) => unfit(problem),
-            other => internal(other),
-        },
-    )?;
+    let histograms =
+        release(&plan, &tree, leaves, &mut words, &mut progress).map_err(not_carried_out)?;
     if let Some(name) = name {
         store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
     }
@@ -121,13 +117,20 @@ fn dp_hierarchy_release(
     Ok(rows(paths.zip(histograms).collect()))
 }
 
-fn unfit(problem: PlanError) -> ErrorReport {
+pub(super) fn unfit(problem: PlanError) -> ErrorReport {
     match problem {
         PlanError::Cells { .. } => {
             error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
                 .set_hint(problem.hint())
         }
         _ => invalid(problem.to_string(), problem.hint()),
+    }
+}
+
+pub(super) fn not_carried_out(problem: ReleaseError) -> ErrorReport {
+    match problem {
+        ReleaseError::Plan(problem) => unfit(problem),
+        other => internal(other),
     }
 }
 
