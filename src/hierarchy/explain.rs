@@ -7,12 +7,10 @@ use super::error::level_error;
 use super::plan::{PlanError, ReleasePlan};
 use super::prior::Prior;
 use super::release::{Observer, ReleaseError, release};
+use super::selection::words_of_levels;
 use super::tree::Tree;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
-
-/// Between the words for the levels of one candidate.
-const LEVELS_SEPARATOR: char = '/';
 
 /// What is explained where the caller names nothing. Consistency methods that hold all cells at once
 /// are slow, and for comparison.
@@ -104,8 +102,7 @@ impl Question<'_> {
                 if by_default && word == "Hg" && groups > MAX_GROUPS_OF_HG {
                     continue;
                 }
-                let estimators: Vec<String> =
-                    word.split(LEVELS_SEPARATOR).map(String::from).collect();
+                let estimators = words_of_levels(word);
                 let plan = match self.plan(&estimators, method) {
                     Err(PlanError::Meaningless { .. }) if by_default => continue,
                     plan => plan?,

@@ -16,6 +16,7 @@ mod plan;
 mod postprocess;
 mod prior;
 mod release;
+mod selection;
 mod topdown;
 mod tree;
 
@@ -32,6 +33,7 @@ pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan, estimat
 pub use postprocess::Consistent;
 pub use prior::{Prior, Shape};
 pub use release::{Observer, ReleaseError, release};
+pub use selection::{MAX_CANDIDATES, Mechanism, Released};
 pub use topdown::topdown;
 pub use tree::{Region, Tree, TreeError, path_text};
 

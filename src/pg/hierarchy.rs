@@ -5,7 +5,7 @@ use super::errors::{Result, all_required, checked_name, error, internal, invalid
 use super::ledger::{self, Charge};
 use super::session::{as_reader, read_whole_tables};
 use crate::coco::DpCoco;
-use crate::hierarchy::{Observer, PlanError, ReleaseError, ReleasePlan, release};
+use crate::hierarchy::{Mechanism, Observer, PlanError, ReleaseError, Released};
 use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -43,7 +43,7 @@ fn dp_hierarchy_release(
 
     let dataset = Dataset::open(dataset_name)?;
     let levels = dataset.source.hierarchy.len() + 1;
-    let plan = ReleasePlan::new(
+    let mechanism = Mechanism::new(
         levels,
         epsilon,
         &estimators,
@@ -88,28 +88,36 @@ fn dp_hierarchy_release(
     }
     dataset.check_source()?;
     // where the regions are those of private rows, the release itself has to find out
-    if plan.consistency().is_dense()
+    if mechanism.is_dense()
         && let Some(regions) = dataset.regions_per_level()?
     {
-        plan.check_regions(&regions).map_err(unfit)?;
+        mechanism.check_regions(&regions).map_err(unfit)?;
     }
     let charge = ledger::charge(&Charge {
         dataset: &dataset,
         function: "dp_hierarchy_release",
-        epsilon: plan.epsilon(),
+        epsilon: mechanism.epsilon(),
         delta: 0.0,
-        rho: plan.rho(),
-        mechanism: plan.describe(),
+        rho: mechanism.rho(),
+        mechanism: mechanism.describe(),
         name,
     })?;
     let (tree, leaves) = as_reader(dataset.source.reader(dataset.owner)?, || {
         read_whole_tables();
-        dataset.source.read(plan.max_size())
+        dataset.source.read(mechanism.max_size())
     })?;
     let mut words = words_from_system().map_err(internal)?;
     let mut progress = Progress::new(levels);
-    let histograms =
-        release(&plan, &tree, leaves, &mut words, &mut progress).map_err(not_carried_out)?;
+    let Released { histograms, errors } =
+        mechanism.release(&tree, leaves, &mut words, &mut progress).map_err(not_carried_out)?;
+    if let Some((selected, _)) = errors.iter().min_by_key(|(_, error)| error) {
+        let errors: Vec<String> =
+            errors.iter().map(|(name, error)| format!("{name} {error}")).collect();
+        pgrx::notice!(
+            "selected {selected}: entities off in all regions together, with noise: {}",
+            errors.join(", ")
+        );
+    }
     if let Some(name) = name {
         store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
     }
