@@ -445,7 +445,7 @@ COMMENT ON FUNCTION dp_verify_ledger() IS
     'recomputes the ledger''s hash chain and sums: whole is true if no entry was changed, removed or put in between. More than one epoch means that the database was restored from a backup, or promoted, since the first charge';
 
 
--- Releases of a hierarchy (hierarchy.rs) --------------------------------------------------------
+-- Releases of a hierarchy (hierarchy.rs, explain_hierarchy.rs, consistent.rs) ---------------------
 
 CREATE FUNCTION dp_hierarchy_release(
         dataset text, epsilon float8, estimators text[] DEFAULT '{auto}',
@@ -456,6 +456,17 @@ CREATE FUNCTION dp_hierarchy_release(
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_hierarchy_release(text, float8, text[], text, bigint, float8[], text) IS
     'releases the histogram of every region of a dataset''s hierarchy with epsilon-differential privacy: integers that are not negative, add up, and keep the public numbers of groups. Rows with groups = 0 are left out; the root''s path is {}. A release with a name is stored and answered from the store, free, when asked for again';
+
+CREATE FUNCTION dp_explain_hierarchy(
+        dataset text, epsilon float8, estimators text[] DEFAULT NULL, consistency text[] DEFAULT NULL,
+        max_size bigint DEFAULT 10000, budget_shares float8[] DEFAULT NULL,
+        release text DEFAULT NULL, shape dp_coco DEFAULT NULL, mean_size float8 DEFAULT NULL, simulations int DEFAULT 10)
+    RETURNS TABLE (level int, regions bigint, estimators text[], consistency text, expected_emd float8,
+                   standard_error float8, obtained text, chosen boolean)
+    AS 'MODULE_PATHNAME', 'dp_explain_hierarchy_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp_explain_hierarchy(text, float8, text[], text[], bigint, float8[], text, dp_coco, float8, int) IS
+    'how many entities a region of each level would be off by (the mean earth mover''s distance, and the standard error of its simulation) if dp_hierarchy_release were called with these arguments, for every estimator (a word, or one per level: Hc/Hc/Hg) with every consistency method. The data are made up from what is public: an earlier release of the dataset, or the regions'' numbers of groups with sizes of the given shape, or of a heavy-tailed one with this mean size (10). Reads no private row, costs no budget; the same call gives the same answer';
 
 CREATE FUNCTION dp_hierarchy_consistent(
         source regclass, consistency text DEFAULT 'matching', totals regclass DEFAULT NULL)
@@ -606,11 +617,11 @@ COMMENT ON COLUMN dp.progress.datname IS 'its database';
 COMMENT ON COLUMN dp.progress.function IS 'which function runs';
 COMMENT ON COLUMN dp.progress.dataset IS 'the dataset of this database that it releases from, if any';
 COMMENT ON COLUMN dp.progress.phase IS
-    'checking (arguments and what is public), planning, charging, reading, measuring (with the noise), making consistent or storing';
+    'checking (arguments and what is public), planning, simulating, charging, reading, measuring (with the noise), making consistent or storing';
 COMMENT ON COLUMN dp.progress.level IS 'the level of the hierarchy that is measured now, 0 for the root; the first one of those that are measured together';
 COMMENT ON COLUMN dp.progress.levels IS 'how many levels there are';
 COMMENT ON COLUMN dp.progress.done IS
-    'how many regions are measured, or matched with their children; for one histogram, blocks of 16,384 numbers';
+    'how many regions are measured, or matched with their children; for one histogram, blocks of 16,384 numbers; rounds that are simulated';
 COMMENT ON COLUMN dp.progress.total IS 'how many of these the phase has; NULL where that is not known. Nothing tells how many rows were read';
 COMMENT ON COLUMN dp.progress.share IS 'done / total: how much of the phase is done, from 0 to 1';
 

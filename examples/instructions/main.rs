@@ -9,6 +9,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::error::Error;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 const USAGE: &str = "\

@@ -5,6 +5,8 @@
 mod chain;
 mod consistency;
 mod cumulative;
+mod error;
+mod explain;
 mod matching;
 mod measurement;
 mod noisy_counts;
@@ -12,7 +14,9 @@ mod noisy_table;
 mod pgsr;
 mod plan;
 mod postprocess;
+mod prior;
 mod release;
+mod selection;
 mod threads;
 mod topdown;
 mod tree;
@@ -20,13 +24,18 @@ mod tree;
 pub use chain::{ChainMechanism, chain, running_totals};
 pub use consistency::{Consistency, matched};
 pub use cumulative::{CumulativeFit, Totals, cumulative};
+pub use explain::{
+    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Question, SimulationObserver, expected_errors,
+};
 pub use matching::Merge;
 pub use noisy_counts::NoisyCounts;
 pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
 pub use pgsr::{pgsr, pgsr_relaxed};
 pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan, estimator_words};
 pub use postprocess::Consistent;
+pub use prior::{Prior, Shape};
 pub use release::{Observer, ReleaseError, release};
+pub use selection::{MAX_CANDIDATES, Mechanism, Released};
 pub use topdown::topdown;
 pub use tree::{Region, Tree, TreeError, path_text};
 

@@ -2,6 +2,7 @@
 
 use super::chain::ChainMechanism;
 use super::consistency::Consistency;
+use super::selection::MAX_CANDIDATES;
 use crate::coco::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 use crate::noise::ScaleError;
 use crate::privacy::{Epsilon, ShareError, rho_of_pure};
@@ -58,6 +59,10 @@ pub enum PlanError {
         got: usize,
         levels: usize,
     },
+    /// A choice of estimators that is none.
+    Selection {
+        word: String,
+    },
     Consistency {
         word: String,
     },
@@ -98,6 +103,10 @@ impl fmt::Display for PlanError {
                 f,
                 "estimators must name one for all levels or one for each of the {levels}, \
                  got {got}"
+            ),
+            PlanError::Selection { word } => write!(
+                f,
+                "estimators: \"{word}\" must be the only word and name 2 to {MAX_CANDIDATES} candidates"
             ),
             PlanError::Consistency { word } => write!(f, "consistency: unknown word \"{word}\""),
             PlanError::Meaningless { estimator, consistency } => write!(
@@ -141,6 +150,9 @@ impl PlanError {
             }
             PlanError::Estimator { .. } => {
                 format!("Valid estimators: {}.", words(&estimator_words(|_| true)))
+            }
+            PlanError::Selection { .. } => {
+                "Example: '{select:cut|Hc|Hg}'; a candidate for three levels: Hc/Hc/Hg.".into()
             }
             PlanError::Cut { .. } => "cut:0 is Hg, a cut at max_size is Hc.".into(),
             PlanError::Consistency { .. } => format!(
@@ -287,6 +299,10 @@ impl ReleasePlan {
 
     pub fn max_size(&self) -> u64 {
         self.max_size
+    }
+
+    pub fn rows_per_unit(&self) -> u32 {
+        self.rows_per_unit
     }
 
     /// The mechanism for a region of a measured level with a public number of groups.

@@ -130,6 +130,14 @@ impl Dataset {
         })
     }
 
+    /// Every leaf region's path with its public number of groups; None where only private rows tell.
+    pub(super) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
+        as_reader(self.source.reader(self.owner)?, || {
+            read_whole_tables();
+            self.source.groups_per_leaf()
+        })
+    }
+
     /// Refuses a source that is not what the owner declared any more, or whose public part is
     /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
     pub(super) fn check_source(&self) -> Result<()> {
@@ -194,6 +202,21 @@ pub(super) fn find_release(
         Ok(())
     })?;
     Ok(stored)
+}
+
+/// Finds a stored release, whatever its parameters.
+pub(super) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Option<i64>> {
+    let sql = format!(
+        "SELECT id FROM dp.release WHERE dataset = {} AND name = {}",
+        dataset.id,
+        quote_literal(name)
+    );
+    let mut id = None;
+    read_catalog(&sql, |row| {
+        id = row.get(1);
+        Ok(())
+    })?;
+    Ok(id)
 }
 
 /// The regions of a stored release and their histograms, level by level.

@@ -6,9 +6,7 @@ use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
 use super::session::{as_reader, read_whole_tables};
 use crate::coco::DpCoco;
-use crate::hierarchy::{
-    Consistency, Observer, PlanError, ReleaseError, ReleasePlan, Tree, release,
-};
+use crate::hierarchy::{Consistency, Mechanism, Observer, PlanError, ReleaseError, Released, Tree};
 use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -50,7 +48,7 @@ fn dp_hierarchy_release(
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(&dataset);
     let levels = dataset.source.hierarchy.len() + 1;
-    let plan = ReleasePlan::new(
+    let mechanism = Mechanism::new(
         levels,
         epsilon,
         &estimators,
@@ -95,35 +93,39 @@ fn dp_hierarchy_release(
     }
     dataset.check_source()?;
     // where the regions are those of private rows, the release itself has to find out
-    if plan.consistency().is_dense()
+    if mechanism.is_dense()
         && let Some(regions) = dataset.regions_per_level()?
     {
-        plan.check_regions(&regions).map_err(unfit)?;
+        mechanism.check_regions(&regions).map_err(unfit)?;
     }
     progress.phase(Phase::Charging);
     let charge = ledger::charge(&Charge {
         dataset: &dataset,
         function: "dp_hierarchy_release",
-        epsilon: plan.epsilon(),
+        epsilon: mechanism.epsilon(),
         delta: 0.0,
-        rho: plan.rho(),
-        mechanism: plan.describe(),
+        rho: mechanism.rho(),
+        mechanism: mechanism.describe(),
         name,
     })?;
     progress.phase(Phase::Reading);
     let (tree, leaves) = as_reader(dataset.source.reader(dataset.owner)?, || {
         read_whole_tables();
-        dataset.source.read(plan.max_size())
+        dataset.source.read(mechanism.max_size())
     })?;
     let mut words = words_from_system().map_err(internal)?;
-    let mut watch = Watch::release(&progress, &plan, &tree);
-    let histograms =
-        release(&plan, &tree, leaves, &mut words, threads(), &mut watch).map_err(|problem| {
-            match problem {
-                ReleaseError::Plan(problem) => unfit(problem),
-                other => internal(other),
-            }
-        })?;
+    let mut watch = Watch::release(&progress, &mechanism, &tree);
+    let Released { histograms, errors } = mechanism
+        .release(&tree, leaves, &mut words, threads(), &mut watch)
+        .map_err(not_carried_out)?;
+    if let Some((selected, _)) = errors.iter().min_by_key(|(_, error)| error) {
+        let errors: Vec<String> =
+            errors.iter().map(|(name, error)| format!("{name} {error}")).collect();
+        pgrx::notice!(
+            "selected {selected}: entities off in all regions together, with noise: {}",
+            errors.join(", ")
+        );
+    }
     if let Some(name) = name {
         progress.phase(Phase::Storing);
         store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
@@ -134,19 +136,26 @@ fn dp_hierarchy_release(
 
 /// As many as there are cores, but no more than the query could have processes: whoever bounds these
 /// by `max_parallel_workers_per_gather` means what a single query may take of the machine.
-fn threads() -> NonZeroUsize {
+pub(super) fn threads() -> NonZeroUsize {
     let workers = unsafe { pg_sys::max_parallel_workers_per_gather };
     let processes = NonZeroUsize::MIN.saturating_add(usize::try_from(workers).unwrap_or(0));
     available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(processes))
 }
 
-fn unfit(problem: PlanError) -> ErrorReport {
+pub(super) fn unfit(problem: PlanError) -> ErrorReport {
     match problem {
         PlanError::Cells { .. } => {
             error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
                 .set_hint(problem.hint())
         }
         _ => invalid(problem.to_string(), problem.hint()),
+    }
+}
+
+pub(super) fn not_carried_out(problem: ReleaseError) -> ErrorReport {
+    match problem {
+        ReleaseError::Plan(problem) => unfit(problem),
+        other => internal(other),
     }
 }
 
@@ -163,8 +172,12 @@ pub(super) fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static
 pub(super) struct Watch<'a> {
     progress: &'a Progress,
     levels: usize,
+    /// The first level that is measured, and the number of regions on all of those.
+    first: usize,
+    regions: usize,
     /// How many are matched with their children once all levels are measured.
     parents: usize,
+    all_measured: bool,
     told: Instant,
 }
 
@@ -172,15 +185,27 @@ impl<'a> Watch<'a> {
     /// A release that takes less than this says nothing.
     const QUIET: Duration = Duration::from_secs(2);
 
-    /// Of a release that begins to measure.
-    fn release(progress: &'a Progress, plan: &ReleasePlan, tree: &Tree) -> Watch<'a> {
-        let levels = tree.depth();
+    /// Of a release that begins to measure. Where several plans are carried out, all measure the same
+    /// regions.
+    fn release(progress: &'a Progress, mechanism: &Mechanism, tree: &Tree) -> Watch<'a> {
+        let (plan, levels) = (&mechanism.plans()[0], tree.depth());
         let measured = || (0..levels).filter(|level| plan.levels()[*level].is_some());
-        let regions = measured().map(|level| tree.level(level).len()).sum();
-        progress.steps(Phase::Measuring, regions);
-        progress.level(measured().next().unwrap_or(0), levels);
-        let parents = plan.consistency().parents_to_match(tree);
-        Watch { progress, levels, parents, told: Instant::now() }
+        let watch = Watch {
+            progress,
+            levels,
+            first: measured().next().unwrap_or(0),
+            regions: measured().map(|level| tree.level(level).len()).sum(),
+            parents: plan.consistency().parents_to_match(tree),
+            all_measured: false,
+            told: Instant::now(),
+        };
+        watch.begin();
+        watch
+    }
+
+    fn begin(&self) {
+        self.progress.steps(Phase::Measuring, self.regions);
+        self.progress.level(self.first, self.levels);
     }
 
     /// Of the post-processing of what was measured before.
@@ -191,7 +216,8 @@ impl<'a> Watch<'a> {
     ) -> Watch<'a> {
         let (levels, parents) = (tree.depth(), method.parents_to_match(tree));
         progress.steps(Phase::MakingConsistent, parents);
-        Watch { progress, levels, parents, told: Instant::now() }
+        let told = Instant::now();
+        Watch { progress, levels, first: 0, regions: 0, parents, all_measured: true, told }
     }
 }
 
@@ -201,6 +227,9 @@ impl Observer for Watch<'_> {
     }
 
     fn region_measured(&mut self) {
+        if std::mem::take(&mut self.all_measured) {
+            self.begin(); // the next plan's regions
+        }
         self.progress.step();
     }
 
@@ -212,6 +241,7 @@ impl Observer for Watch<'_> {
         if level + 1 < self.levels {
             self.progress.level(level + 1, self.levels);
         } else {
+            self.all_measured = true;
             self.progress.steps(Phase::MakingConsistent, self.parents);
         }
     }

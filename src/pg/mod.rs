@@ -14,6 +14,7 @@ mod consistent;
 mod dataset;
 mod errors;
 mod expanded;
+mod explain_hierarchy;
 mod explain_ranges;
 mod hierarchy;
 mod histogram;

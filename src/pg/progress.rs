@@ -40,6 +40,7 @@ enum Parameter {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Function {
     CocoHistogram,
+    ExplainHierarchy,
     ExplainRanges,
     HierarchyConsistent,
     HierarchyRelease,
@@ -48,8 +49,9 @@ pub(super) enum Function {
 }
 
 impl Function {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 7] = [
         "dp_coco_histogram",
+        "dp_explain_hierarchy",
         "dp_explain_ranges",
         "dp_hierarchy_consistent",
         "dp_hierarchy_release",
@@ -64,6 +66,7 @@ pub(super) enum Phase {
     Checking,
     /// How to measure.
     Planning,
+    Simulating,
     Charging,
     Reading,
     /// With the noise.
@@ -73,9 +76,10 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "checking",
         "planning",
+        "simulating",
         "charging",
         "reading",
         "measuring",

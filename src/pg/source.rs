@@ -310,6 +310,26 @@ impl Source {
         Ok(Some(regions))
     }
 
+    /// Every leaf region's path with its public number of groups; None without a table of groups.
+    pub(super) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
+        let Some(groups) = self.groups else { return Ok(None) };
+        let groups = open(groups, "groups")?.name;
+        let labels: Vec<String> = self.hierarchy.iter().map(|column| label(column)).collect();
+        let sql = format!(
+            "SELECT ARRAY[{}]::text[], count(*) FILTER (WHERE {}) FROM {groups} {}",
+            labels.join(", "),
+            not_null(&quoted(&self.group_key)),
+            if labels.is_empty() { "" } else { "GROUP BY 1" }
+        );
+        let mut leaves = Vec::new();
+        read_rows(&sql, |row| {
+            let groups: i64 = row.get(2).unwrap_or_default();
+            leaves.push((row.get(1).unwrap_or_default(), groups.unsigned_abs()));
+            Ok(())
+        })?;
+        Ok(Some(leaves))
+    }
+
     /// The exact histogram of every leaf region, with its path. Confidential.
     ///
     /// [`Source::check`] comes first, in the same statement of the caller: both read under its

@@ -1,14 +1,15 @@
 //! Releases of hierarchies of count-of-counts histograms.
 //!
-//! Outputs are known by a hash of all that is released for every region.
+//! Outputs are known by a hash of all that is released for every region, and of the errors that a choice
+//! was made by, in steps of [`STEP_OF_ERRORS`].
 //!
 //! *False alarms.* Six tests of correct builds judge at most [`MOST_PAIRS`] = 99 pairs each.
 //!
 //! *Power.* See [`planted_bugs_are_rejected`].
 
 use crate::tester::{Finding, Promise, RUNS, compare};
-use pg_dp::coco::{Coco, DpCoco, Run};
-use pg_dp::hierarchy::{ReleasePlan, Tree, release};
+use pg_dp::coco::{Coco, Run, emd};
+use pg_dp::hierarchy::{Mechanism, ReleasePlan, Released, Tree};
 use pg_dp::noise::{DiscreteLaplace, RandomWords, Scale, words_from_system};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,9 @@ use std::num::NonZeroUsize;
 
 /// How many pairs one test of correct builds may judge.
 const MOST_PAIRS: usize = 99;
+
+/// The noise of the errors has a scale of some tens.
+const STEP_OF_ERRORS: i64 = 100;
 
 /// The sizes of the groups of each leaf, known by its path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,9 +121,9 @@ impl Arguments {
         Arguments { epsilon, estimators, consistency, max_size: 3, shares: None, rows_per_unit: 1 }
     }
 
-    fn plan(&self, levels: usize) -> ReleasePlan {
+    fn mechanism(&self, levels: usize) -> Mechanism {
         let estimators: Vec<String> = self.estimators.iter().map(|word| word.to_string()).collect();
-        ReleasePlan::new(
+        Mechanism::new(
             levels,
             self.epsilon,
             &estimators,
@@ -130,6 +134,13 @@ impl Arguments {
         )
         .unwrap()
     }
+
+    fn plan(&self, levels: usize) -> ReleasePlan {
+        match self.mechanism(levels) {
+            Mechanism::Plan(plan) => plan,
+            Mechanism::Selection(selection) => panic!("{selection:?}"),
+        }
+    }
 }
 
 /// What is tested: [`RUNS`] outputs for a table.
@@ -138,21 +149,26 @@ type Build = fn(&Arguments, &Table) -> Vec<u64>;
 /// The library as it is.
 fn correct(arguments: &Arguments, table: &Table) -> Vec<u64> {
     let (tree, leaves) = table.tree();
-    let plan = arguments.plan(tree.depth());
-    let threads = NonZeroUsize::MIN;
+    let mechanism = arguments.mechanism(tree.depth());
     outputs(&tree, |words| {
-        release(&plan, &tree, leaves.clone(), words, threads, &mut || {}).unwrap()
+        let released =
+            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut || {}).unwrap();
+        let errors = released.errors.into_iter();
+        let errors = errors.map(|(name, error)| (name, error.div_euclid(STEP_OF_ERRORS)));
+        Released { errors: errors.collect(), ..released }
     })
 }
 
 /// [`RUNS`] hashes, each of the regions and of what is released for them.
-fn outputs(tree: &Tree, mut release: impl FnMut(&mut dyn RandomWords) -> Vec<DpCoco>) -> Vec<u64> {
+fn outputs(tree: &Tree, mut release: impl FnMut(&mut dyn RandomWords) -> Released) -> Vec<u64> {
     let mut words = words_from_system().unwrap();
     let mut regions = DefaultHasher::new();
     tree.regions().iter().for_each(|region| region.path.hash(&mut regions));
     let mut one_output = || {
         let mut hasher = regions.clone();
-        for histogram in release(&mut words) {
+        let Released { histograms, errors } = release(&mut words);
+        errors.hash(&mut hasher);
+        for histogram in histograms {
             let runs = histogram.histogram().runs();
             runs.len().hash(&mut hasher);
             runs.iter().for_each(|run| (run.size, run.groups).hash(&mut hasher));
@@ -268,6 +284,9 @@ fn other_plans_keep_epsilon() {
         (new(1.5, &["Hc"], "chain"), two_leaves()),
         (new(1.5, &["Hc"], "chain"), three_levels()),
         (unit_of_two(new(1.5, &["Hc"], "chain")), Table::new([("a", &[1, 2]), ("b", &[])])),
+        (new(2.0, &["select:H|Hc"], "none"), Table::new([("", &[1, 2])])),
+        (new(2.0, &["select:cut|Hc/Hg|Hg"], "matching"), Table::new([("a", &[1]), ("b", &[2])])),
+        (unit_of_two(new(2.0, &["select:Hc|Hg"], "none")), Table::new([("", &[1, 1])])),
     ];
     assert_correct("other plans", cases.into_iter());
 }
@@ -299,6 +318,19 @@ fn sensitivity_one(declared: &Arguments, table: &Table) -> Vec<u64> {
                 released.push(estimate.released());
             }
         }
+        Released { histograms: released, errors: vec![] }
+    })
+}
+
+/// Bug: the errors that a choice is made by get no noise. Of a root alone.
+fn errors_without_noise(declared: &Arguments, table: &Table) -> Vec<u64> {
+    let (tree, leaves) = table.tree();
+    let candidate = Arguments { epsilon: declared.epsilon / 2.0, estimators: &["Hc"], ..*declared };
+    let mechanism = candidate.mechanism(tree.depth());
+    outputs(&tree, |words| {
+        let mut released = mechanism.release(&tree, leaves.clone(), words, &mut Silent).unwrap();
+        let error = emd(released.histograms[0].histogram(), &leaves[0]).unwrap();
+        released.errors.push(("Hc".to_string(), error as i64));
         released
     })
 }
@@ -348,7 +380,7 @@ fn planted_bugs_are_rejected() {
     let root = |sizes| Table::new([("", sizes)]);
     let leaves = |a, b| Table::new([("a", a), ("b", b)]);
     let shares = |shares, arguments| Arguments { shares: Some(shares), ..arguments };
-    let bugs: [(&str, Build, Arguments, Table); 19] = [
+    let bugs: [(&str, Build, Arguments, Table); 20] = [
         ("halved noise", halved_noise, new(2.0, &["H"], "none"), root(&[1, 2, 2])),
         ("halved noise", halved_noise, new(1.0, &["Hc"], "none"), root(&[0, 1, 1])),
         ("halved noise", halved_noise, new(1.0, &["Hc_l2"], "none"), root(&[1, 1])),
@@ -379,6 +411,7 @@ fn planted_bugs_are_rejected() {
         ),
         ("halved noise", halved_noise, new(1.0, &["cut:1"], "none"), root(&[1, 1])),
         ("cut leaks", cut_from_the_data, new(0.3, &["cut"], "none"), root(&[0])),
+        ("errors leak", errors_without_noise, new(2.0, &["select:Hc|Hc"], "none"), root(&[1, 1])),
         ("groups leak", groups_from_entities, new(1.0, &["Hc"], "none"), leaves(&[0], &[2])),
         ("groups leak", groups_from_entities, new(1.0, &["Hg"], "matching"), root(&[0, 1])),
         ("regions leak", regions_from_entities, new(1.0, &["Hc"], "matching"), leaves(&[0], &[2])),

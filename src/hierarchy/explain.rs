@@ -1,0 +1,313 @@
+//! How far off a release can be expected to be, before anything is spent: releases of made-up data
+//! are simulated by the mechanisms themselves.
+//!
+//! The data come from a [`Prior`], which is public, and so is all that follows.
+
+use super::error::level_error;
+use super::plan::{PlanError, ReleasePlan};
+use super::prior::Prior;
+use super::release::{ReleaseError, release};
+use super::selection::words_of_levels;
+use super::tree::Tree;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+use std::num::NonZeroUsize;
+
+/// What is explained where the caller names nothing. Consistency methods that hold all cells at once
+/// are slow, and for comparison.
+const ESTIMATORS: [&str; 3] = ["cut", "Hc", "Hg"];
+const CONSISTENCY: [&str; 2] = ["matching", "bottom_up"];
+
+/// Where the hierarchy has more groups, `Hg` is explained on demand alone: it draws noise for every
+/// group of every level, and for every simulation.
+pub const MAX_GROUPS_OF_HG: u64 = 10_000_000;
+
+/// What `dp_hierarchy_release` does unless told otherwise (its defaults in sql/).
+const CHOSEN: (&str, &str) = ("auto", "matching");
+
+/// What a release would be asked for, but for estimators and consistency.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub levels: usize,
+    pub epsilon: f64,
+    pub max_size: i64,
+    /// For what is not `bottom_up`, which has none.
+    pub shares: Option<&'a [f64]>,
+    pub rows_per_unit: u32,
+}
+
+/// One way to answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// As a release takes them.
+    pub estimators: Vec<String>,
+    pub consistency: String,
+    pub plan: ReleasePlan,
+    /// Whether a release does this unless told otherwise.
+    pub chosen: bool,
+}
+
+/// The mean error of a region of one level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ExpectedError {
+    /// Earth mover's distance.
+    pub emd: f64,
+    /// How far `emd` is off for want of more simulations: its standard error. What the prior is off by
+    /// is not in it.
+    pub standard_error: f64,
+}
+
+/// Who watches the simulations.
+pub trait SimulationObserver {
+    /// Called every few thousand steps; may unwind.
+    fn checkpoint(&mut self);
+    /// Called when so many rounds are done, each a release by every plan.
+    fn simulated(&mut self, rounds: u32);
+}
+
+impl Question<'_> {
+    fn plan(&self, estimators: &[String], consistency: &str) -> Result<ReleasePlan, PlanError> {
+        let shares = self.shares.filter(|_| consistency != "bottom_up");
+        let Question { levels, epsilon, max_size, rows_per_unit, .. } = *self;
+        ReleasePlan::new(levels, epsilon, estimators, consistency, max_size, shares, rows_per_unit)
+    }
+
+    /// Every estimator with every consistency method, in their order, each plan once.
+    ///
+    /// `estimators`: a word for all levels, or one per level with slashes between them (`Hc/Hc/Hg`);
+    /// None for [`ESTIMATORS`], those that have a meaning. `consistency`: None for [`CONSISTENCY`].
+    /// `groups`: how many there are.
+    ///
+    /// Errors: those of a release.
+    pub fn candidates(
+        &self,
+        estimators: Option<&[String]>,
+        consistency: Option<&[String]>,
+        groups: u64,
+    ) -> Result<Vec<Candidate>, PlanError> {
+        let owned = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
+        let consistency: Vec<String> =
+            consistency.map_or_else(|| owned(&CONSISTENCY), |words| words.to_vec());
+        let words: Vec<String> = estimators.map_or_else(|| owned(&ESTIMATORS), |w| w.to_vec());
+        if words.is_empty() {
+            return Err(PlanError::EstimatorCount { got: 0, levels: self.levels });
+        }
+        if consistency.is_empty() {
+            return Err(PlanError::Consistency { word: String::new() });
+        }
+        let chosen = self.plan(&[CHOSEN.0.to_string()], CHOSEN.1)?;
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for method in &consistency {
+            for word in &words {
+                let by_default = estimators.is_none();
+                if by_default && word == "Hg" && groups > MAX_GROUPS_OF_HG {
+                    continue;
+                }
+                let estimators = words_of_levels(word);
+                let plan = match self.plan(&estimators, method) {
+                    Err(PlanError::Meaningless { .. }) if by_default => continue,
+                    plan => plan?,
+                };
+                if candidates.iter().all(|known| known.plan != plan) {
+                    let (consistency, chosen) = (method.clone(), plan == chosen);
+                    candidates.push(Candidate { estimators, consistency, plan, chosen });
+                }
+            }
+        }
+        Ok(candidates)
+    }
+}
+
+/// For every plan and each of its levels the mean error of a region, from so many simulated
+/// releases, two or more. The same arguments give the same answer: the words for the noise are those
+/// of a generator with a fixed seed. No other plan changes a plan's figures.
+///
+/// `tree`: with the leaves of the prior, and as many levels as the plans have. `threads`: as for
+/// [`release`].
+///
+/// Errors: those of a release.
+pub fn expected_errors(
+    plans: &[&ReleasePlan],
+    tree: &Tree,
+    prior: &Prior,
+    simulations: u32,
+    threads: NonZeroUsize,
+    observer: &mut dyn SimulationObserver,
+) -> Result<Vec<Vec<ExpectedError>>, ReleaseError> {
+    let mut samples = vec![vec![Vec::new(); tree.depth()]; plans.len()];
+    for round in 0..simulations {
+        let mut words = ChaCha20Rng::seed_from_u64(round.into());
+        let leaves = prior.draw(&mut words, &mut || observer.checkpoint());
+        let truth = tree.sums(leaves.clone());
+        for (plan, samples) in plans.iter().zip(&mut samples) {
+            let (words, quiet) = (&mut words.clone(), &mut || observer.checkpoint());
+            let released = release(plan, tree, leaves.clone(), words, threads, quiet)?;
+            for (level, samples) in samples.iter_mut().enumerate() {
+                let regions = tree.level(level).len().max(1);
+                samples.push(level_error(level, tree, &released, &truth) as f64 / regions as f64);
+            }
+        }
+        observer.simulated(round + 1);
+    }
+    let expected = |levels: Vec<Vec<f64>>| levels.iter().map(|sample| mean(sample)).collect();
+    Ok(samples.into_iter().map(expected).collect())
+}
+
+/// The mean of two or more numbers and its standard error.
+fn mean(sample: &[f64]) -> ExpectedError {
+    let count = sample.len() as f64;
+    let mean = sample.iter().sum::<f64>() / count;
+    let squares: f64 = sample.iter().map(|value| (value - mean).powi(2)).sum();
+    ExpectedError { emd: mean, standard_error: (squares / (count - 1.0) / count).sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::prior::Shape;
+    use super::*;
+    use crate::coco::{Coco, Run};
+
+    struct Silent;
+
+    impl SimulationObserver for Silent {
+        fn checkpoint(&mut self) {}
+        fn simulated(&mut self, _: u32) {}
+    }
+
+    const ONE: NonZeroUsize = NonZeroUsize::MIN;
+
+    const QUESTION: Question =
+        Question { levels: 2, epsilon: 1.0, max_size: 50, shares: None, rows_per_unit: 1 };
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| word.to_string()).collect()
+    }
+
+    /// Five regions of very different numbers of groups.
+    fn prior() -> (Tree, Prior) {
+        let leaves = [3u64, 10, 40, 200, 1000].map(|groups| (vec![groups.to_string()], groups));
+        let (tree, groups) = Tree::from_leaves(1, leaves.to_vec()).unwrap();
+        (tree, Prior::Shape { shape: Shape::heavy_tailed(4.0, 50).unwrap(), groups })
+    }
+
+    fn candidates(estimators: Option<&[&str]>, consistency: Option<&[&str]>) -> Vec<Candidate> {
+        let estimators = estimators.map(words);
+        let consistency = consistency.map(words);
+        QUESTION.candidates(estimators.as_deref(), consistency.as_deref(), 1253).unwrap()
+    }
+
+    fn names(candidates: &[Candidate]) -> Vec<String> {
+        candidates.iter().map(|c| format!("{} {}", c.estimators.join("/"), c.consistency)).collect()
+    }
+
+    #[test]
+    fn one_of_the_default_candidates_is_chosen() {
+        let all = candidates(None, None);
+        assert_eq!(
+            names(&all),
+            [
+                "cut matching",
+                "Hc matching",
+                "Hg matching",
+                "cut bottom_up",
+                "Hc bottom_up",
+                "Hg bottom_up"
+            ]
+        );
+        let chosen: Vec<bool> = all.iter().map(|candidate| candidate.chosen).collect();
+        assert_eq!(chosen, [true, false, false, false, false, false]);
+        let many = QUESTION.candidates(None, None, MAX_GROUPS_OF_HG + 1).unwrap();
+        assert!(many.iter().all(|candidate| candidate.estimators != ["Hg"]));
+    }
+
+    #[test]
+    fn candidates_are_every_pair_that_has_a_meaning_once() {
+        assert_eq!(names(&candidates(None, Some(&["cumulative"]))), ["Hc cumulative"]);
+        let both = candidates(Some(&["Hc/Hg", "cut", "auto"]), Some(&["matching"]));
+        assert_eq!(names(&both), ["Hc/Hg matching", "cut matching"]);
+        assert!(both[1].chosen && !both[0].chosen);
+        let refused = |estimators: &[&str], consistency: &[&str]| {
+            let (estimators, consistency) = (words(estimators), words(consistency));
+            QUESTION.candidates(Some(&estimators), Some(&consistency), 1).unwrap_err()
+        };
+        assert!(matches!(refused(&["Hg"], &["chain"]), PlanError::Meaningless { .. }));
+        assert!(matches!(refused(&["Hc/Hc/Hc"], &["none"]), PlanError::EstimatorCount { .. }));
+        assert!(matches!(refused(&[], &["none"]), PlanError::EstimatorCount { got: 0, .. }));
+        assert!(matches!(refused(&["Hc"], &["mean"]), PlanError::Consistency { .. }));
+        assert!(matches!(refused(&["Hc"], &[]), PlanError::Consistency { .. }));
+    }
+
+    #[test]
+    fn shares_are_for_what_has_levels() {
+        let question = Question { shares: Some(&[0.25, 0.75]), ..QUESTION };
+        let all = question.candidates(None, None, 1).unwrap();
+        assert_eq!(all.len(), 6);
+        let at_leaves = |candidate: &Candidate| candidate.plan.levels()[1].unwrap().epsilon;
+        assert_eq!(at_leaves(&all[0]), 0.75 * at_leaves(&all[3]));
+    }
+
+    /// The figures are those of releases with other words of the same prior's data: for every candidate
+    /// and level within six of their standard errors. (The words are fixed: no random failures.)
+    #[test]
+    fn expected_errors_are_those_of_releases() {
+        let (tree, prior) = prior();
+        let candidates =
+            candidates(Some(&["cut", "Hc", "Hg"]), Some(&["matching", "bottom_up", "pgsr"]));
+        let plans: Vec<&ReleasePlan> = candidates.iter().map(|c| &c.plan).collect();
+        let expected = expected_errors(&plans, &tree, &prior, 300, ONE, &mut Silent).unwrap();
+        for (plan, expected) in plans.iter().zip(&expected) {
+            let mut errors = vec![Vec::new(); 2];
+            for seed in 1_000_000..1_000_300 {
+                let mut words = ChaCha20Rng::seed_from_u64(seed);
+                let truth = prior.draw(&mut words, &mut || ());
+                let released =
+                    release(plan, &tree, truth.clone(), &mut words, ONE, &mut || {}).unwrap();
+                let truth = tree.sums(truth);
+                for (level, errors) in errors.iter_mut().enumerate() {
+                    let error = level_error(level, &tree, &released, &truth);
+                    errors.push(error as f64 / tree.level(level).len() as f64);
+                }
+            }
+            for (expected, errors) in expected.iter().zip(errors) {
+                let real = mean(&errors);
+                let spread = real.standard_error.hypot(expected.standard_error);
+                assert!((real.emd - expected.emd).abs() < 6.0 * spread, "{real:?} {expected:?}");
+                // and this would tell an error of a quarter from the truth
+                assert!(spread < 0.04 * real.emd, "{real:?} {expected:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn figures_are_repeatable_and_do_not_depend_on_other_plans() {
+        let (tree, prior) = prior();
+        let all = candidates(None, None);
+        let plans: Vec<&ReleasePlan> = all.iter().map(|c| &c.plan).collect();
+        let explain = |plans: &[&ReleasePlan]| {
+            expected_errors(plans, &tree, &prior, 3, ONE, &mut Silent).unwrap()
+        };
+        let together = explain(&plans);
+        assert_eq!(together, explain(&plans));
+        assert_eq!(together[2..3], explain(&plans[2..3]));
+    }
+
+    #[test]
+    fn a_histogram_is_taken_as_the_truth() {
+        let leaf: Coco = [Run { size: 3, groups: 10 }].into_iter().collect();
+        let (tree, leaves) = Tree::from_leaves(0, vec![(vec![], leaf)]).unwrap();
+        let question = Question { levels: 1, epsilon: 1e6, ..QUESTION };
+        let all = question.candidates(None, None, 10).unwrap();
+        let plans: Vec<&ReleasePlan> = all.iter().map(|c| &c.plan).collect();
+        let expected =
+            expected_errors(&plans, &tree, &Prior::Leaves(leaves), 2, ONE, &mut Silent).unwrap();
+        let exact = ExpectedError { emd: 0.0, standard_error: 0.0 };
+        assert_eq!(expected, vec![vec![exact]; all.len()]);
+    }
+
+    #[test]
+    fn the_standard_error_of_a_mean() {
+        let ExpectedError { emd, standard_error } = mean(&[1.0, 2.0, 3.0, 6.0]);
+        // variance 14 / 3
+        assert_eq!((emd, standard_error), (3.0, (14.0f64 / 12.0).sqrt()));
+    }
+}
