@@ -14,7 +14,9 @@ mod group_sizes;
 mod histogram;
 mod isotonic;
 mod mechanism;
+mod prior;
 mod simplex;
+mod smoothing;
 mod statistics;
 mod storage;
 
