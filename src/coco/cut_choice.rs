@@ -3,17 +3,24 @@
 //! # The price of a column and of a row
 //!
 //! Where a histogram has d groups per size, its cumulative counts rise by d from one column to the
-//! next, and isotonic regression of noise of scale t leaves an error of about t^(2/3) d^(1/3) per
-//! column (the cube-root rate of monotone fits), but not more than t, the noise itself. Measured by
-//! rows the same stretch has d rows per size, and sizes rise by 1/d from one to the next: per size
-//! the error is d t^(2/3) d^(-1/3), but not more than d t. The two are equal at d = 1, whatever t is:
-//! *columns where there is more than one group per size, rows where there are fewer*.
+//! next. Without more knowledge than that, isotonic regression of noise of scale t leaves an error of
+//! about t^(2/3) d^(1/3) per column (the cube-root rate of monotone fits), but not more than t, the
+//! noise itself. Measured by rows the same stretch has d rows per size, and sizes rise by 1/d from
+//! one to the next: per size the error is d t^(2/3) d^(-1/3), but not more than d t. The two are equal
+//! at d = 1, whatever t is: *columns where there is more than one group per size, rows where there are
+//! fewer*. So it is decided where nothing was released before.
+//!
+//! Below a released region it is known how the counts should rise, but for what chance adds, of
+//! variance d, and columns are smoothed accordingly ([`prior`](super::prior)): a walk with steps of
+//! variance d, seen through noise of variance about t^2, is known to within about sqrt(t) d^(1/4). The
+//! two are equal at d = t^(-2/5) where that is less than 1: smoothing pays for somewhat more columns.
 //!
 //! Sizes are looked at in stretches between 0, 1, 2, 3, 4, 6, 8, 12, 16, ... and K, since what is
 //! known of a density is noisy, and the error changes little within a factor of 1.5 of the best cut.
 
 use super::cut::Public;
 use super::estimate::Estimate;
+use super::histogram::Coco;
 use std::iter::{once, successors};
 
 /// 1, 2, 3, 4, 6, 8, 12, ...: powers of two, and what lies halfway between them.
@@ -27,22 +34,21 @@ fn edges(max_size: u64) -> impl Iterator<Item = u64> {
     inner.take_while(move |edge| *edge < max_size).chain(once(max_size))
 }
 
-/// How much larger the error of rows is than that of columns where there are `density` groups per
-/// size: for one size, and as a multiple of t.
+/// How much larger the error of rows is than that of smoothed columns where there are `density`
+/// groups per size: for one size, and as a multiple of t.
 fn saving(density: f64, scale: f64) -> f64 {
-    let relative = density / scale;
-    let columns = relative.cbrt().min(1.0);
-    let rows = (relative.cbrt() * density.cbrt()).min(density);
+    let columns = (density / (scale * scale)).powf(0.25).min(1.0);
+    let rows = (density * density / scale).cbrt().min(density);
     rows - columns
 }
 
-/// How many groups a released estimate has in each stretch of sizes: what tells the cut of the nodes
-/// below it.
+/// A released estimate as the nodes below it see it: how many groups it has in each stretch of sizes
+/// tells their cuts, and how many of each size what to expect of their columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// Without those of size K, which every cut measures alike.
+    /// Per stretch, without those of size K, which every cut measures alike.
     groups: Vec<u64>,
-    all: u64,
+    histogram: Coco,
 }
 
 impl Profile {
@@ -58,14 +64,24 @@ impl Profile {
         };
         Profile {
             groups: edges(max_size).map(&mut groups_below).collect(),
-            all: estimate.runs().iter().map(|run| run.groups).sum(),
+            histogram: estimate.histogram(),
         }
+    }
+
+    /// The share of the region's groups that a region within it has.
+    pub(super) fn share(&self, node: &Public) -> f64 {
+        node.groups as f64 / (self.histogram.groups() as f64).max(1.0)
+    }
+
+    /// The released numbers of groups.
+    pub(super) fn histogram(&self) -> &Coco {
+        &self.histogram
     }
 
     /// The cut with the least predicted error for a node where groups of all sizes are rarer in
     /// proportion.
     pub(super) fn cut(&self, node: &Public) -> u64 {
-        let share = node.groups as f64 / (self.all as f64).max(1.0);
+        let share = self.share(node);
         let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
         for (edge, groups) in edges(node.max_size).zip(&self.groups) {
             let sizes = (edge - from) as f64;
@@ -122,20 +138,24 @@ mod tests {
         assert_eq!(edges(8).last(), Some(8));
     }
 
-    /// Density 1 is at 100 for the parent and, for a child with 1/25 of its groups, at 20.
+    /// A density of d is at 100 d^(-1/2) for the parent and, for a child with 1/25 of its groups, at
+    /// 20 d^(-1/2). Rows are as good as columns where d is 1 or, if that is less, t^(-2/5).
     #[test]
-    fn the_cut_is_where_the_density_is_one() {
+    fn the_cut_is_where_rows_are_as_good_as_columns() {
         let parent = falling(10_000.0);
         let groups: u64 = parent.runs().iter().map(|run| run.groups).sum();
-        for scale in [0.5, 1.0, 10.0, 100.0] {
-            let profile = Profile::new(&parent, 10_000);
-            let cut = |groups| profile.cut(&node(groups, 10_000, scale));
-            assert!((64..=128).contains(&cut(groups)), "{}", cut(groups));
-            assert!((12..=24).contains(&cut(groups / 25)), "{}", cut(groups / 25));
-            assert!(cut(1) <= 2);
+        let profile = Profile::new(&parent, 10_000);
+        for (scale, density) in [(0.5, 1.0), (1.0, 1.0), (10.0, 0.4), (100.0, 0.16f64)] {
+            let ratio = |groups, size: f64| {
+                profile.cut(&node(groups, 10_000, scale)) as f64 / (size / density.sqrt())
+            };
+            for ratio in [ratio(groups, 100.0), ratio(groups / 25, 20.0)] {
+                assert!((0.6..1.7).contains(&ratio), "{scale}: {ratio}");
+            }
             let node = node(u64::MAX / 2, 1000, scale);
             assert_eq!(Profile::new(&parent, 1000).cut(&node), 1000);
         }
+        assert!(profile.cut(&node(1, 10_000, 1.0)) <= 2);
     }
 
     /// Sizes that hardly occur can lie below those that matter.

@@ -10,6 +10,7 @@ use super::cut_choice::Profile;
 use super::estimate::{Estimate, EstimatedRun};
 use super::histogram::Coco;
 use super::isotonic::isotonic_l2;
+use super::prior::Prior;
 use super::simplex::project_on_total;
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
 use std::fmt;
@@ -91,6 +92,8 @@ pub struct CocoMechanism {
     groups: u64,
     max_size: u64,
     noise: DiscreteLaplace,
+    /// What the released estimate of the region above says of a cut's columns.
+    prior: Option<Prior>,
 }
 
 impl CocoMechanism {
@@ -110,7 +113,7 @@ impl CocoMechanism {
     ) -> Result<CocoMechanism, ScaleError> {
         let sensitivity = u64::from(method.sensitivity()) * u64::from(rows_per_unit);
         let noise = DiscreteLaplace::new(Scale::new(sensitivity, epsilon)?);
-        Ok(CocoMechanism { method, groups, max_size, noise })
+        Ok(CocoMechanism { method, groups, max_size, noise, prior: None })
     }
 
     /// Measures, adds exact noise and reconstructs. `checkpoint` is called every few thousand
@@ -233,18 +236,20 @@ impl CocoMechanism {
                 public.push_columns(&fit.collect::<Vec<_>>(), self.groups, &mut runs);
                 Estimate::new(runs)
             }
-            Method::Hc => public.estimate(truth, Some(self.max_size), add_noise),
-            Method::Hg => public.estimate(truth, Some(0), add_noise),
-            Method::CutAt(cut) => public.estimate(truth, Some(cut), add_noise),
-            Method::Cut => public.estimate(truth, None, add_noise),
+            Method::Hc => public.estimate(truth, Some(self.max_size), None, add_noise),
+            Method::Hg => public.estimate(truth, Some(0), None, add_noise),
+            Method::CutAt(cut) => public.estimate(truth, Some(cut), self.prior.as_ref(), add_noise),
+            Method::Cut => public.estimate(truth, None, None, add_noise),
         }
     }
 
     /// The same mechanism for a child of a node whose released estimate has this profile: where the
-    /// cut is left open, the profile tells it.
+    /// cut is left open, the profile tells it, and what to expect of the columns.
     pub fn below(mut self, parent: &Profile) -> CocoMechanism {
         if self.method == Method::Cut {
-            self.method = Method::CutAt(parent.cut(&self.public()));
+            let cut = parent.cut(&self.public());
+            self.method = Method::CutAt(cut);
+            self.prior = Prior::new(parent, &self.public(), cut);
         }
         self
     }
@@ -388,6 +393,63 @@ mod tests {
                         let distance = distance(&mechanism, [&truth, more], &outputs);
                         assert_eq!(distance, 1, "{method} of {sizes:?}");
                     }
+                }
+            }
+        }
+    }
+
+    /// A cut and columns that a region above tells, one that is like this one and one that is not.
+    fn below(groups: u64, max_size: u64, epsilon: f64) -> [CocoMechanism; 2] {
+        [[1, 1, 2, 2, 3, 3, 3, 4, 5, 5, 5, 6], [30, 30, 31, 32, 40, 41, 42, 43, 44, 45, 46, 47]]
+            .map(|sizes| {
+                let parent = CocoMechanism::new(Method::Hg, 12, max_size, 1, 1.0).unwrap();
+                let parent = parent.estimate(&of_sizes(&sizes), |exact| exact);
+                let mechanism = CocoMechanism::new(Method::Cut, groups, max_size, 1, epsilon);
+                mechanism.unwrap().below(&Profile::new(&parent, max_size))
+            })
+    }
+
+    #[test]
+    fn below_a_region_the_sensitivity_stays_one() {
+        for sizes in multisets(6, 6) {
+            let truth = of_sizes(&sizes);
+            for i in (0..sizes.len()).filter(|&i| i == 0 || sizes[i] > sizes[i - 1]) {
+                let mut more = sizes.clone();
+                more[i] += 1;
+                let more = of_sizes(&more);
+                for mechanism in below(truth.groups(), 7, 1.0) {
+                    for outputs in outputs(&mechanism, &truth) {
+                        let distance = distance(&mechanism, [&truth, &more], &outputs);
+                        assert_eq!(distance, 1, "{} of {sizes:?}", mechanism.method);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn below_a_region_any_noise_leaves_g_groups_within_the_size_limits() {
+        let mut words = words_from_system().unwrap();
+        let truth = of_sizes(&[0, 0, 1, 3, 3, 8, 40]);
+        for epsilon in [0.001, 0.1, 1.0, 1e6] {
+            for mechanism in below(7, 30, epsilon) {
+                for _ in 0..50 {
+                    let estimate = mechanism.release(&truth, &mut words, &mut || {});
+                    let histogram = estimate.histogram();
+                    assert_eq!(histogram.groups(), 7);
+                    assert!(histogram.runs().iter().all(|run| run.size <= 30));
+                    assert!(estimate.runs().iter().all(|run| run.variance >= 0.0));
+                    if epsilon == 1e6 {
+                        assert_eq!(histogram, of_sizes(&[0, 0, 1, 3, 3, 8, 30]));
+                    }
+                }
+                for value in [i64::MIN, i64::MAX] {
+                    let mut noisy = value;
+                    let alternating = |_| {
+                        noisy = !noisy;
+                        noisy
+                    };
+                    assert_eq!(mechanism.estimate(&truth, alternating).histogram().groups(), 7);
                 }
             }
         }

@@ -328,7 +328,8 @@ fn errors_without_noise(declared: &Arguments, table: &Table) -> Vec<u64> {
     let candidate = Arguments { epsilon: declared.epsilon / 2.0, estimators: &["Hc"], ..*declared };
     let mechanism = candidate.mechanism(tree.depth());
     outputs(&tree, |words| {
-        let mut released = mechanism.release(&tree, leaves.clone(), words, &mut Silent).unwrap();
+        let mut released =
+            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut || {}).unwrap();
         let error = emd(released.histograms[0].histogram(), &leaves[0]).unwrap();
         released.errors.push(("Hc".to_string(), error as i64));
         released
