@@ -379,7 +379,7 @@ CREATE FUNCTION dp_create_dataset(
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_create_dataset(text, regclass, text[], text[], regclass, text, float8, float8, text, integer) IS
-    'declares a private table of entities, the key of the group that each belongs to, the hierarchy''s columns from the top level to the leaf (of the public table of groups where given), and the budget. Without a table of groups you declare the groups that occur to be public: that a group exists is then not protected. size_column: rows of entities are groups, with their size in this column, or, if it is of type coco, many groups each; one entity more or less is one in the size of one group. privacy_unit: the column that tells whose a row is; max_rows_per_unit of each unit''s rows are used, chosen at random for each release';
+    'declares a private table of entities, the key of the group that each belongs to, the hierarchy''s columns from the top level to the leaf (of the public table of groups where given), and the budget. Without a table of groups you declare the groups that occur to be public: that a group exists is then not protected. size_column: rows of entities are groups, whatever their key, with their size in this column, or, if it is of type coco, many groups each; with a table of groups, how many entities a row stands for. One entity more or less is one in the size of one group. privacy_unit: the column that tells whose a row is; max_rows_per_unit of each unit''s rows are used, chosen at random for each release';
 
 CREATE FUNCTION dp_confirm_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_confirm_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
@@ -604,7 +604,7 @@ CREATE FUNCTION dp.backend_progress()
     AS 'MODULE_PATHNAME', 'dp_backend_progress_wrapper' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION dp.backend_progress() IS 'behind the view dp.progress, which explains the columns';
 
-CREATE VIEW dp.progress AS
+CREATE VIEW dp.progress WITH (security_barrier) AS
     SELECT p.pid, d.datname, p.function, s.name AS dataset, p.phase, p.level, p.levels, p.done, p.total,
            p.done::float8 / p.total AS share
       FROM dp.backend_progress() AS p

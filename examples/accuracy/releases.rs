@@ -78,7 +78,7 @@ pub fn check(
         }
     }
     if consistent {
-        let sums = data.tree.sums(released[data.tree.leaves()].to_vec());
+        let sums = data.tree.sums(released[data.tree.leaves()].to_vec(), &mut || {});
         if let Some(region) = (0..sums.len()).find(|&region| sums[region] != released[region]) {
             return Err(format!("the children of \"{}\" do not sum to it", name(region)));
         }

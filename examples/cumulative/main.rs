@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 fn fit(epsilon: f64) -> Result<(), Box<dyn Error>> {
     let census = Census::default();
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
-    let truth = tree.sums(leaves);
+    let truth = tree.sums(leaves, &mut || {});
     let words = &mut ChaCha20Rng::seed_from_u64(census.seed);
     words.set_stream(1); // the census itself is drawn from stream 0
     let mut values = Vec::new();

@@ -125,7 +125,7 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
         }
         "sums" => {
             let (tree, leaves) = regions(data)?;
-            counted(|| tree.sums(leaves));
+            counted(|| tree.sums(leaves, &mut || {}));
         }
         "hierarchy" => {
             let (tree, leaves) = regions(data)?;

@@ -59,7 +59,7 @@ fn measure(
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
     let estimators = [estimator.to_string()];
     let plan = ReleasePlan::new(tree.depth(), 1.0, &estimators, consistency, max_size, None, 1)?;
-    let truth = tree.sums(leaves.clone());
+    let truth = tree.sums(leaves.clone(), &mut || {});
 
     let (begin, processors) = (Instant::now(), processor_seconds());
     let words = &mut words_from_system()?;

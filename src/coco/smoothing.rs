@@ -72,7 +72,8 @@ impl Walk {
                 let product = Product { others, value: value as f64, scale: noise.scale };
                 value.saturating_add(product.median())
             }
-            None => position.mean.round() as i64,
+            None if position.mean.is_finite() => position.mean.round() as i64,
+            None => value,
         };
         medians.map(median).collect()
     }
@@ -82,11 +83,12 @@ impl Walk {
     fn positions(&self, messages: &[Message]) -> Vec<Normal> {
         let Filtered { predicted, mut positions, .. } = self.filter(messages);
         for i in (1..positions.len()).rev() {
-            let (next, expected) = (positions[i], predicted[i]);
+            let (next, expected, step) = (positions[i], predicted[i], self.steps[i]);
             let here = &mut positions[i - 1];
             let share = here.variance / expected.variance;
             here.mean += share * (next.mean - expected.mean);
-            here.variance += share * share * (next.variance - expected.variance);
+            // here + share^2 (next - expected), as a sum: a difference could cancel to 0 or below
+            here.variance = share * (step.variance + share * next.variance);
         }
         positions
     }
@@ -205,7 +207,8 @@ impl Product {
         let off = mean - self.value;
         let most = variance / self.scale;
         let mode = off - off.clamp(-most, most);
-        let mode = (mode / spacing).round();
+        // further than a place can be told; a position there is as good as the observed one
+        let mode = (mode / spacing).round().clamp(-FURTHEST, FURTHEST);
         let from_mean = self.value + mode * spacing - mean;
         let walk = |direction: f64| {
             let (mut place, mut weight) = (mode * direction, 1.0);
@@ -235,6 +238,9 @@ impl Product {
 
 /// Of a density, relative to its peak.
 const NEGLIGIBLE: f64 = 1e-9;
+
+/// Of a peak from the observed value, in spacings: integers up to here are exact.
+const FURTHEST: f64 = (1u64 << 53) as f64;
 
 /// Of a grid on each side of a peak. No two densities with a peak as wide as a few hundred spacings
 /// need more.
@@ -328,6 +334,20 @@ mod tests {
             walk(199, (4.0, variance), (800.0, 1e9)).log_likelihood(&observed, laplace(0.5))
         };
         assert!(density(16.0) > density(1.0) && density(16.0) > density(200.0));
+    }
+
+    /// What is known of the end is many orders of magnitude more than of the place before.
+    #[test]
+    fn variances_of_all_magnitudes_leave_positions_in_place() {
+        for (large, scale) in [(1e12, 1e7), (1e18, 1e9), (1e30, 1e9)] {
+            let mut walk = walk(6, (10.0, 1e-6), (60.0, 1e-6));
+            walk.steps[2].variance = large;
+            let observed = [0, 1, 2, 1_000_000, -7, 40].map(|y| y * scale as i64);
+            let medians = walk.medians(&observed, laplace(scale));
+            for (median, expected) in medians.iter().zip((10..).step_by(10)) {
+                assert!((median - expected).abs() <= 1, "{large}: {medians:?}");
+            }
+        }
     }
 
     #[test]

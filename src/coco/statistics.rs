@@ -83,21 +83,24 @@ pub fn emd(a: &Coco, b: &Coco) -> Result<u64, StatisticsError> {
     if a.groups() != b.groups() {
         return Err(StatisticsError::DifferentTotals);
     }
-    let mut steps: Vec<(u64, i128)> = a
-        .runs()
-        .iter()
-        .map(|run| (run.size, i128::from(run.groups)))
-        .chain(b.runs().iter().map(|run| (run.size, -i128::from(run.groups))))
-        .collect();
-    steps.sort_unstable();
-    let (mut difference, mut distance) = (0i128, 0u128);
-    for pair in steps.windows(2) {
-        difference += pair[0].1;
-        distance = distance.saturating_add(
-            difference.unsigned_abs().saturating_mul(u128::from(pair[1].0 - pair[0].0)),
-        );
+    Ok(emd_with_empty_groups(a, b))
+}
+
+/// The same for any two histograms, the one with fewer groups filled up with empty ones: the sum over i
+/// of |S(i) - S'(i)|, S(i) being the number of groups of more than i entities.
+pub(crate) fn emd_with_empty_groups(a: &Coco, b: &Coco) -> u64 {
+    let [mut a, mut b] = [a, b].map(|histogram| histogram.runs().iter().rev().peekable());
+    let (mut more, mut distance, mut last) = (0i128, 0u128, 0);
+    while let Some(size) = a.peek().map(|run| run.size).max(b.peek().map(|run| run.size)) {
+        // from here to the size before, which was larger, S and S' stay
+        distance = distance
+            .saturating_add(more.unsigned_abs().saturating_mul(last.saturating_sub(size).into()));
+        more += a.next_if(|run| run.size == size).map_or(0, |run| i128::from(run.groups));
+        more -= b.next_if(|run| run.size == size).map_or(0, |run| i128::from(run.groups));
+        last = size;
     }
-    Ok(distance.min(u128::from(LARGEST)) as u64)
+    let rest = more.unsigned_abs().saturating_mul(last.into());
+    distance.saturating_add(rest).min(LARGEST.into()) as u64
 }
 
 #[cfg(test)]

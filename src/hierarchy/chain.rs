@@ -507,8 +507,9 @@ mod tests {
                 paths.iter().map(|_| (0..below(4)).map(|_| below(5)).collect()).collect();
             let max_size = 1 + below(5);
             let tree = tree(depth, paths);
-            let histograms =
-                |sizes: &[Vec<u64>]| tree.sums(sizes.iter().map(|sizes| of_sizes(sizes)).collect());
+            let histograms = |sizes: &[Vec<u64>]| {
+                tree.sums(sizes.iter().map(|sizes| of_sizes(sizes)).collect(), &mut || {})
+            };
             let with_one_entity_more = |sizes: &[Vec<u64>]| -> Vec<Vec<Vec<u64>>> {
                 let groups = sizes.iter().enumerate();
                 let groups = groups.flat_map(|(leaf, own)| (0..own.len()).map(move |g| (leaf, g)));
@@ -554,7 +555,7 @@ mod tests {
     fn the_measurement_is_the_running_totals_without_the_last() {
         let tree = regular_tree(&[2, 2]);
         let leaves = [&[0, 2, 9][..], &[1], &[], &[1, 2]].map(of_sizes);
-        let truth = tree.sums(leaves.to_vec());
+        let truth = tree.sums(leaves.to_vec(), &mut || {});
         let mut counts = vec![0; 7 * 4];
         for (region, histogram) in truth.iter().enumerate() {
             for run in histogram.runs() {

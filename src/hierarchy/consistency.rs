@@ -140,7 +140,7 @@ impl Consistency {
             Consistency::MatchingUnweighted => {
                 matched(tree, estimates(measured), Merge::Mean, observer)
             }
-            Consistency::BottomUp => sums_of_leaves(tree, &estimates(measured)),
+            Consistency::BottomUp => sums_of_leaves(tree, &estimates(measured), observer),
             Consistency::Pgsr => solved(tree, measured, of_root(pgsr), observer),
             Consistency::TopDown => solved(tree, measured, of_root(topdown), observer),
             Consistency::Chain => solved(tree, measured, of_root(chain), observer),
@@ -151,7 +151,13 @@ impl Consistency {
                 };
                 solved(tree, measured, solve, observer)
             }
-            Consistency::None => estimates(measured).iter().map(Estimate::histogram).collect(),
+            Consistency::None => {
+                let histogram = |estimate: &Estimate| {
+                    observer.checkpoint();
+                    estimate.histogram()
+                };
+                estimates(measured).iter().map(histogram).collect()
+            }
         }
     }
 }
@@ -181,7 +187,7 @@ pub fn matched(
         }
         observer.parent_matched();
     }
-    sums_of_leaves(tree, &estimates)
+    sums_of_leaves(tree, &estimates, observer)
 }
 
 /// The consistent counts that a dense method makes of all regions' cells.
@@ -202,6 +208,11 @@ fn solved(
 }
 
 /// Back-substitution: what holds at the leaves holds above.
-fn sums_of_leaves(tree: &Tree, estimates: &[Estimate]) -> Vec<Coco> {
-    tree.sums(estimates[tree.leaves()].iter().map(Estimate::histogram).collect())
+fn sums_of_leaves(tree: &Tree, estimates: &[Estimate], observer: &mut dyn Observer) -> Vec<Coco> {
+    let leaves = estimates[tree.leaves()].iter().map(|leaf| {
+        observer.checkpoint();
+        leaf.histogram()
+    });
+    let leaves = leaves.collect();
+    tree.sums(leaves, &mut || observer.checkpoint())
 }

@@ -1,7 +1,7 @@
 //! How far off a release is.
 
 use super::tree::Tree;
-use crate::coco::{Coco, DpCoco, Run, emd};
+use crate::coco::{Coco, DpCoco, emd_with_empty_groups};
 
 /// How many entities would have to be added to or removed from a region's groups to turn what was
 /// released into the truth: the earth mover's distance. Where a consistency method does not keep
@@ -11,21 +11,24 @@ use crate::coco::{Coco, DpCoco, Run, emd};
 /// |S'(i) - S(i)|, S' being released. An entity more takes one group from size s to s + 1, which
 /// raises S(s) by 1 and changes no other S(i). So for a fixed release the distances from two
 /// neighbouring truths differ by at most 1; the bounds on sizes and sums can only shrink that.
-pub(super) fn region_error(released: &DpCoco, truth: &Coco) -> u64 {
-    let groups = released.histogram().groups().max(truth.groups());
-    let filled = |histogram: &Coco| -> Coco {
-        let empty = Run { size: 0, groups: groups - histogram.groups() };
-        histogram.runs().iter().copied().chain([empty]).collect()
-    };
-    let distance = emd(&filled(released.histogram()), &filled(truth));
-    distance.expect("both have the same number of groups now")
+fn region_error(released: &DpCoco, truth: &Coco) -> u64 {
+    emd_with_empty_groups(released.histogram(), truth)
 }
 
-/// The sum over the regions of a level. At most `i64::MAX`.
+/// The sum over the regions of a level. At most `i64::MAX`. `checkpoint` is called for every region.
 ///
 /// *Sensitivity.* An entity lies in one region of the level: 1.
-pub(super) fn level_error(level: usize, tree: &Tree, released: &[DpCoco], truth: &[Coco]) -> i64 {
-    let of_region = |region: usize| region_error(&released[region], &truth[region]);
+pub(super) fn level_error(
+    level: usize,
+    tree: &Tree,
+    released: &[DpCoco],
+    truth: &[Coco],
+    checkpoint: &mut dyn FnMut(),
+) -> i64 {
+    let of_region = |region: usize| {
+        checkpoint();
+        region_error(&released[region], &truth[region])
+    };
     let sum: u128 = tree.level(level).map(|region| u128::from(of_region(region))).sum();
     i64::try_from(sum).unwrap_or(i64::MAX)
 }
@@ -33,6 +36,7 @@ pub(super) fn level_error(level: usize, tree: &Tree, released: &[DpCoco], truth:
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::coco::Run;
 
     pub(crate) fn of_sizes(sizes: &[u64]) -> Coco {
         sizes.iter().map(|&size| Run { size, groups: 1 }).collect()

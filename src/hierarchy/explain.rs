@@ -6,7 +6,7 @@
 use super::error::level_error;
 use super::plan::{PlanError, ReleasePlan};
 use super::prior::Prior;
-use super::release::{ReleaseError, release};
+use super::release::{ReleaseError, release_sums};
 use super::selection::words_of_levels;
 use super::tree::Tree;
 use rand_chacha::ChaCha20Rng;
@@ -123,7 +123,7 @@ impl Question<'_> {
 /// of a generator with a fixed seed. No other plan changes a plan's figures.
 ///
 /// `tree`: with the leaves of the prior, and as many levels as the plans have. `threads`: as for
-/// [`release`].
+/// [`release`](super::release()).
 ///
 /// Errors: those of a release.
 pub fn expected_errors(
@@ -138,13 +138,15 @@ pub fn expected_errors(
     for round in 0..simulations {
         let mut words = ChaCha20Rng::seed_from_u64(round.into());
         let leaves = prior.draw(&mut words, &mut || observer.checkpoint());
-        let truth = tree.sums(leaves.clone());
+        let truth = tree.sums(leaves, &mut || observer.checkpoint());
         for (plan, samples) in plans.iter().zip(&mut samples) {
             let (words, quiet) = (&mut words.clone(), &mut || observer.checkpoint());
-            let released = release(plan, tree, leaves.clone(), words, threads, quiet)?;
+            let released = release_sums(plan, tree, &truth, words, threads, quiet)?;
             for (level, samples) in samples.iter_mut().enumerate() {
                 let regions = tree.level(level).len().max(1);
-                samples.push(level_error(level, tree, &released, &truth) as f64 / regions as f64);
+                let checkpoint = &mut || observer.checkpoint();
+                let error = level_error(level, tree, &released, &truth, checkpoint);
+                samples.push(error as f64 / regions as f64);
             }
         }
         observer.simulated(round + 1);
@@ -164,6 +166,7 @@ fn mean(sample: &[f64]) -> ExpectedError {
 #[cfg(test)]
 mod tests {
     use super::super::prior::Shape;
+    use super::super::release::release;
     use super::*;
     use crate::coco::{Coco, Run};
 
@@ -262,9 +265,9 @@ mod tests {
                 let truth = prior.draw(&mut words, &mut || ());
                 let released =
                     release(plan, &tree, truth.clone(), &mut words, ONE, &mut || {}).unwrap();
-                let truth = tree.sums(truth);
+                let truth = tree.sums(truth, &mut || {});
                 for (level, errors) in errors.iter_mut().enumerate() {
-                    let error = level_error(level, &tree, &released, &truth);
+                    let error = level_error(level, &tree, &released, &truth, &mut || {});
                     errors.push(error as f64 / tree.level(level).len() as f64);
                 }
             }

@@ -82,13 +82,20 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
     measured.into_iter().collect()
 }
 
-/// About how many numbers are measured of a region, from what is public.
+/// For how many draws the processor's time to smooth one column would do.
+const DRAWS_PER_COLUMN: u64 = 50;
+
+/// About how many numbers are measured of a region, from what is public; and as many as take the time to
+/// smooth them, where a region above tells how.
 fn work(plan: &ReleasePlan, region: &Unmeasured) -> u64 {
     let groups = region.truth.groups();
     match region.level.method {
         Method::H | Method::Hc | Method::HcL2 => plan.max_size(),
         Method::Hg => groups,
-        Method::Cut => groups.min(plan.max_size()),
+        Method::Cut => {
+            let columns = groups.min(plan.max_size());
+            if region.parent.is_some() { columns.saturating_mul(DRAWS_PER_COLUMN) } else { columns }
+        }
         Method::CutAt(cut) => groups.saturating_add(cut),
     }
 }

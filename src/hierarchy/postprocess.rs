@@ -70,7 +70,7 @@ impl NoisyTable {
             Consistency::BottomUp => {
                 let estimates = self.estimates(checkpoint);
                 let leaves = estimates[self.tree.leaves()].iter().map(Estimate::histogram);
-                self.tree.sums(leaves.collect())
+                self.tree.sums(leaves.collect(), &mut || observer.checkpoint())
             }
             Consistency::None => {
                 self.estimates(checkpoint).iter().map(Estimate::histogram).collect()

@@ -50,7 +50,7 @@ fn run(
     let estimators: Vec<String> = estimators.iter().map(|word| word.to_string()).collect();
     let plan =
         ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, MAX_SIZE, None, 1).unwrap();
-    let truth = tree.sums(leaves.clone());
+    let truth = tree.sums(leaves.clone(), &mut || {});
     let mut words = words_from_system().unwrap();
     let threads = NonZeroUsize::MIN;
     let released = release(&plan, &tree, leaves, &mut words, threads, &mut || {}).unwrap();

@@ -36,6 +36,8 @@ pub enum ReleaseError {
     Scale(ScaleError),
     /// Not one histogram per leaf.
     Leaves { got: usize, leaves: usize },
+    /// More groups in all than can be counted.
+    Groups { groups: u128 },
 }
 
 impl fmt::Display for ReleaseError {
@@ -45,6 +47,9 @@ impl fmt::Display for ReleaseError {
             ReleaseError::Scale(error) => write!(f, "epsilon {error}"),
             ReleaseError::Leaves { got, leaves } => {
                 write!(f, "got {got} histograms for a tree with {leaves} leaves")
+            }
+            ReleaseError::Groups { groups } => {
+                write!(f, "the regions have {groups} groups in all, more than {MOST_GROUPS}")
             }
         }
     }
@@ -64,6 +69,10 @@ impl From<ScaleError> for ReleaseError {
     }
 }
 
+/// What PostgreSQL's `bigint` holds. Sums saturate there, and a parent's groups could not be matched to
+/// more of its children's.
+const MOST_GROUPS: u128 = i64::MAX as u128;
+
 /// One differentially private histogram per region of the tree, in its order.
 ///
 /// `leaves`: the exact histograms of the tree's leaves, whose numbers of groups are public.
@@ -82,11 +91,28 @@ pub fn release<R: RandomWords + ?Sized>(
     if leaves.len() != tree.leaves().len() {
         return Err(ReleaseError::Leaves { got: leaves.len(), leaves: tree.leaves().len() });
     }
+    let groups = leaves.iter().map(|leaf| u128::from(leaf.groups())).sum(); // public
+    if groups > MOST_GROUPS {
+        return Err(ReleaseError::Groups { groups });
+    }
+    let truth = tree.sums(leaves, &mut || observer.checkpoint());
+    release_sums(plan, tree, truth, words, threads, observer)
+}
+
+/// The same where the exact histograms of all regions are known, in the tree's order: each is the sum of
+/// its children.
+pub(super) fn release_sums<R: RandomWords + ?Sized>(
+    plan: &ReleasePlan,
+    tree: &Tree,
+    truth: impl AsRef<[Coco]>,
+    words: &mut R,
+    threads: NonZeroUsize,
+    observer: &mut dyn Observer,
+) -> Result<Vec<DpCoco>, ReleaseError> {
     let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
     plan.check_regions(&per_level)?;
-    let truth = tree.sums(leaves);
-    let measured = measure_levels(plan, tree, &truth, words, threads, observer)?;
-    let totals: Vec<u64> = truth.iter().map(Coco::groups).collect(); // public
+    let measured = measure_levels(plan, tree, truth.as_ref(), words, threads, observer)?;
+    let totals: Vec<u64> = truth.as_ref().iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
     let histograms = plan.consistency().apply(tree, &totals, measured, observer);
     Ok(histograms.into_iter().map(DpCoco::new).collect())
@@ -186,6 +212,24 @@ mod tests {
         let error = outcome("chain", 3, 2e-8, 11, 11).unwrap_err();
         assert!(matches!(error, ReleaseError::Plan(PlanError::Scale { .. })), "{error}");
         assert!(outcome("matching", 3, 2e-8, 11, 11).is_ok());
+    }
+
+    #[test]
+    fn more_groups_than_can_be_counted_are_an_error() {
+        let paths = ["a", "b"].map(|name| (vec![name.to_string()], ()));
+        let (tree, _) = Tree::from_leaves(1, paths.to_vec()).unwrap();
+        let estimators = ["cut".to_string()];
+        let plan = ReleasePlan::new(2, 1.0, &estimators, "matching", 3, None, 1).unwrap();
+        let mut words = words_from_system().unwrap();
+        let mut outcome = |groups: [u64; 2]| {
+            let leaf = |groups| [Run { size: 1, groups }].into_iter().collect();
+            let leaves = groups.map(leaf).to_vec();
+            release(&plan, &tree, leaves, &mut words, NonZeroUsize::MIN, &mut || {})
+        };
+        let half = 1 << 62;
+        assert_eq!(outcome([half; 2]), Err(ReleaseError::Groups { groups: 1 << 63 }));
+        let released = outcome([half, half - 1]).unwrap();
+        assert_eq!(released[0].histogram().groups(), i64::MAX as u64);
     }
 
     #[test]

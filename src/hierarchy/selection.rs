@@ -18,7 +18,7 @@
 
 use super::error::level_error;
 use super::plan::{PlanError, ReleasePlan};
-use super::release::{Observer, ReleaseError, release};
+use super::release::{Observer, ReleaseError, release, release_sums};
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale};
@@ -220,13 +220,13 @@ impl Selection {
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
-        let truth = tree.sums(leaves.clone());
+        let truth = tree.sums(leaves, &mut || observer.checkpoint());
         let mut selected = Released { histograms: vec![], errors: vec![] };
         let mut least = i64::MAX;
         for (name, plan) in self.names.iter().zip(&self.candidates) {
-            let histograms = release(plan, tree, leaves.clone(), words, threads, observer)?;
-            let noisy =
-                total_error(tree, &histograms, &truth).saturating_add(self.noise.sample(words));
+            let histograms = release_sums(plan, tree, &truth, words, threads, observer)?;
+            let error = total_error(tree, &histograms, &truth, &mut || observer.checkpoint());
+            let noisy = error.saturating_add(self.noise.sample(words));
             if selected.errors.is_empty() || noisy < least {
                 (least, selected.histograms) = (noisy, histograms);
             }
@@ -239,8 +239,13 @@ impl Selection {
 /// The error of all levels together. At most `i64::MAX`.
 ///
 /// *Sensitivity.* The number of levels, each of which contributes at most 1.
-fn total_error(tree: &Tree, released: &[DpCoco], truth: &[Coco]) -> i64 {
-    let of_level = |level| level_error(level, tree, released, truth);
+fn total_error(
+    tree: &Tree,
+    released: &[DpCoco],
+    truth: &[Coco],
+    checkpoint: &mut dyn FnMut(),
+) -> i64 {
+    let of_level = |level| level_error(level, tree, released, truth, checkpoint);
     (0..tree.depth()).map(of_level).fold(0, i64::saturating_add)
 }
 
@@ -276,7 +281,7 @@ mod tests {
         let small = multisets(2);
         for (a, b) in small.iter().flat_map(|a| small.iter().map(move |b| (a, b))) {
             let (own, leaves) = tree([a, b]);
-            let truth = own.sums(leaves);
+            let truth = own.sums(leaves, &mut || {});
             let mut neighbours = Vec::new();
             for group in 0..a.len() + b.len() {
                 let (mut a, mut b) = (a.clone(), b.clone());
@@ -284,14 +289,14 @@ mod tests {
                     None => a[group] += 1,
                     Some(group) => b[group] += 1,
                 }
-                neighbours.push(own.sums(tree([&a, &b]).1));
+                neighbours.push(own.sums(tree([&a, &b]).1, &mut || {}));
             }
             for root in multisets(3) {
                 for (left, right) in small.iter().flat_map(|l| small.iter().map(move |r| (l, r))) {
                     let released = [&root, left, right].map(|sizes| DpCoco::new(of_sizes(sizes)));
-                    let here = total_error(&own, &released, &truth);
+                    let here = total_error(&own, &released, &truth, &mut || {});
                     for neighbour in &neighbours {
-                        let there = total_error(&own, &released, neighbour);
+                        let there = total_error(&own, &released, neighbour, &mut || {});
                         largest = largest.max(here.abs_diff(there));
                     }
                 }
@@ -358,12 +363,12 @@ mod tests {
         let estimators = ["select:H|Hc|H".to_string()];
         let mechanism = Mechanism::new(2, 3.0, &estimators, "matching", 2000, None, 1).unwrap();
         let mut words = words_from_system().unwrap();
-        let truth = tree.sums(leaves.clone());
+        let truth = tree.sums(leaves.clone(), &mut || {});
         let released =
             mechanism.release(&tree, leaves, &mut words, NonZeroUsize::MIN, &mut || {}).unwrap();
         let names: Vec<&str> = released.errors.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["H", "Hc", "H"]);
-        let error = total_error(&tree, &released.histograms, &truth);
+        let error = total_error(&tree, &released.histograms, &truth, &mut || {});
         assert!((error - released.errors[1].1).abs() < 740, "{error} {:?}", released.errors);
         assert!(released.errors[1].1 < released.errors[0].1.min(released.errors[2].1));
     }

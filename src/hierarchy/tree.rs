@@ -18,6 +18,9 @@ pub struct Tree {
     levels: Vec<Range<usize>>,
 }
 
+/// Of a histogram that is added to another.
+const RUNS_PER_CHECKPOINT: usize = 1 << 14;
+
 /// A path as PostgreSQL prints it.
 pub fn path_text(path: &[String]) -> String {
     let quoted = |name: &String| {
@@ -124,13 +127,17 @@ impl Tree {
     }
 
     /// A histogram for every region from those of the leaves: each is the sum of its children.
-    pub fn sums(&self, leaves: Vec<Coco>) -> Vec<Coco> {
+    /// `checkpoint` is called every few milliseconds; it may unwind.
+    pub fn sums(&self, leaves: Vec<Coco>, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
         let mut sums = vec![Coco::default(); self.leaves().start];
         sums.extend(leaves);
         for region in (0..self.leaves().start).rev() {
             let mut tally = Tally::default();
             for child in self.regions[region].children.clone() {
-                tally.merge(&sums[child]);
+                for runs in sums[child].runs().chunks(RUNS_PER_CHECKPOINT) {
+                    checkpoint();
+                    runs.iter().for_each(|run| tally.add(run.size, run.groups));
+                }
             }
             sums[region] = tally.histogram();
         }
@@ -169,7 +176,7 @@ mod tests {
         assert_eq!((alone.depth(), alone.leaves()), (1, 0..1));
         let empty = tree(2, &[]).unwrap();
         assert_eq!((empty.regions().len(), empty.leaves()), (1, 1..1));
-        assert_eq!(empty.sums(vec![]), [Coco::default()]);
+        assert_eq!(empty.sums(vec![], &mut || {}), [Coco::default()]);
     }
 
     #[test]

@@ -155,6 +155,10 @@ pub(super) fn unfit(problem: PlanError) -> ErrorReport {
 pub(super) fn not_carried_out(problem: ReleaseError) -> ErrorReport {
     match problem {
         ReleaseError::Plan(problem) => unfit(problem),
+        ReleaseError::Groups { .. } => {
+            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
+                .set_hint("Histograms in size_column hold numbers of groups: are they meant so?")
+        }
         other => internal(other),
     }
 }

@@ -306,7 +306,7 @@ fn undivided_budget(declared: &Arguments, table: &Table) -> Vec<u64> {
 fn sensitivity_one(declared: &Arguments, table: &Table) -> Vec<u64> {
     let (tree, leaves) = table.tree();
     let plan = declared.plan(tree.depth());
-    let truth = tree.sums(leaves);
+    let truth = tree.sums(leaves, &mut || {});
     outputs(&tree, |words| {
         let mut released = Vec::new();
         for (level, level_plan) in plan.levels().iter().enumerate() {
