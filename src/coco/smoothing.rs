@@ -166,42 +166,45 @@ impl Product {
     fn message(&self) -> Message {
         // fine enough for both densities, and the Laplace density's peak is a point of the grid
         let spacing = self.others.variance.sqrt().min(self.scale) / 2.0;
-        let (first, weights) = self.on_grid(spacing);
+        let Grid { from_mean, before_mode, weights, .. } = self.on_grid(spacing);
         let [mut mass, mut mean, mut square] = [0.0; 3];
         for (i, weight) in weights.iter().enumerate() {
-            let place = i as f64;
+            let place = i as f64 - before_mode as f64;
             mass += weight;
             mean += weight * place;
             square += weight * place * place;
         }
         mean /= mass;
         let variance = (square / mass - mean * mean) * spacing * spacing;
-        let mean = self.value + (first as f64 + mean) * spacing;
+        // From the mean of `others`, as a difference of means would cancel. It is its variance times the mean
+        // slope of the Laplace density's logarithm (Stein's identity), which is 1 / scale at most.
+        let most = self.others.variance / self.scale;
+        let moved = (from_mean + mean * spacing).clamp(-most, most);
         let before = 1.0 / self.others.variance;
         let inverse_square = self.scale.powi(-2);
         // of normal noise of this scale it would be 1/2
         let precision =
             (1.0 / variance - before).clamp(inverse_square / 32.0, 4.0 * inverse_square + 1.0);
-        Message { precision, weighted: mean * (before + precision) - self.others.mean * before }
+        Message { precision, weighted: moved * (before + precision) + self.others.mean * precision }
     }
 
     /// The median among the integers, relative to the observed value; rounded where the noise is
     /// many integers wide.
     fn median(&self) -> i64 {
         let spacing = (self.others.variance.sqrt().min(self.scale) / 6.0).floor().max(1.0);
-        let (first, weights) = self.on_grid(spacing);
+        let Grid { mode, before_mode, weights, .. } = self.on_grid(spacing);
         let half = weights.iter().sum::<f64>() / 2.0;
         let mut sum = 0.0;
         let below = weights.iter().take_while(|&weight| {
             sum += weight;
             sum < half
         });
-        (first + below.count() as i64) * spacing as i64
+        let steps = mode as i64 + below.count() as i64 - before_mode as i64;
+        steps.saturating_mul(spacing as i64)
     }
 
-    /// The density where it is not negligible, at multiples of `spacing` from the observed value:
-    /// the first multiple, and the values from there on, as multiples of about the largest.
-    fn on_grid(&self, spacing: f64) -> (i64, Vec<f64>) {
+    /// The density where it is not negligible, at multiples of `spacing` from the observed value.
+    fn on_grid(&self, spacing: f64) -> Grid {
         let Normal { mean, variance } = self.others;
         // the mode: the mean drawn towards the observed value by as much as that is worth
         let off = mean - self.value;
@@ -228,12 +231,24 @@ impl Product {
             }
         };
         let mut weights = walk(-1.0);
-        let first = mode as i64 - weights.len() as i64;
+        let before_mode = weights.len();
         weights.reverse();
         weights.push(1.0);
         weights.extend(walk(1.0));
-        (first, weights)
+        Grid { mode, from_mean, before_mode, weights }
     }
+}
+
+/// A density at points with equal spacing.
+struct Grid {
+    /// About where it is largest, in spacings from the observed value.
+    mode: f64,
+    /// The same point's distance from the normal density's mean.
+    from_mean: f64,
+    /// How many points there are before it.
+    before_mode: usize,
+    /// As multiples of about the largest.
+    weights: Vec<f64>,
 }
 
 /// Of a density, relative to its peak.

@@ -90,7 +90,7 @@ pub fn emd(a: &Coco, b: &Coco) -> Result<u64, StatisticsError> {
 /// of |S(i) - S'(i)|, S(i) being the number of groups of more than i entities.
 pub(crate) fn emd_with_empty_groups(a: &Coco, b: &Coco) -> u64 {
     let [mut a, mut b] = [a, b].map(|histogram| histogram.runs().iter().rev().peekable());
-    let (mut more, mut distance, mut last) = (0i128, 0u128, 0);
+    let (mut more, mut distance, mut last) = (0i128, 0u128, 0u64);
     while let Some(size) = a.peek().map(|run| run.size).max(b.peek().map(|run| run.size)) {
         // from here to the size before, which was larger, S and S' stay
         distance = distance

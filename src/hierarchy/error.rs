@@ -25,7 +25,7 @@ pub(super) fn level_error(
     truth: &[Coco],
     checkpoint: &mut dyn FnMut(),
 ) -> i64 {
-    let of_region = |region: usize| {
+    let mut of_region = |region: usize| {
         checkpoint();
         region_error(&released[region], &truth[region])
     };
