@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 /// Draws per test. A scale that is 10 % off adds at least 0.003 per draw to the expected statistic
-/// for every law tested here: 3,000 and more, against critical values below 200.
+/// for every law of which one draw in 1,000 is not 0: 3,000 and more, against critical values below 200.
 pub(super) const DRAWS: usize = 1_000_000;
 
 /// The probability with which one call rejects a correct sampler.

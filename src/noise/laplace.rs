@@ -71,8 +71,9 @@ mod tests {
         }
     }
 
-    /// Fails with probability 2e-8. Of the scales some are next to those where the tables change
-    /// their form: at 32, 64 and so on.
+    /// Fails with probability 1e-7 at most. Of the scales some are next to those where the tables change
+    /// their form: at 32, 64 and so on. At the smallest one only 90 draws are not 0: there a scale has to
+    /// be 25 % off to be noticed without fail.
     #[test]
     fn draws_follow_the_pmf_and_a_scale_10_percent_off_is_noticed() {
         let mut words = words_from_system().unwrap();
@@ -101,7 +102,8 @@ mod tests {
                 rejects_masses(&draws, |first, last| mass(law, first, last), law.variance())
             };
             assert!(!rejected(&law), "epsilon {epsilon}");
-            for factor in [0.9, 1.1] {
+            let off = if epsilon < 10.0 { 0.1 } else { 0.25 };
+            for factor in [1.0 - off, 1.0 + off] {
                 assert!(rejected(&laplace(epsilon * factor)), "epsilon {epsilon} times {factor}");
             }
         }
