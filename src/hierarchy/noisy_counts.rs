@@ -86,7 +86,38 @@ impl<'a> NoisyCounts<'a> {
     pub(super) fn targets(&self, size: usize) -> Vec<Target> {
         (0..self.tree.regions().len()).map(|region| self.target(region, size)).collect()
     }
+
+    /// What `column` makes of one size's cells after another, each in its cell's place.
+    ///
+    /// Several sizes are read and written at a time: with a single one, every cell would cost a
+    /// line of the cache.
+    pub(super) fn map_sizes<T: Copy + Default>(
+        &self,
+        mut column: impl FnMut(usize, &[Target]) -> Vec<T>,
+    ) -> Vec<T> {
+        let mut results = vec![T::default(); self.values.len()];
+        let all: Vec<usize> = (0..self.sizes).collect();
+        for sizes in all.chunks(SIZES_AT_A_TIME) {
+            let mut targets = vec![Vec::with_capacity(self.tree.regions().len()); sizes.len()];
+            for region in 0..self.tree.regions().len() {
+                for (targets, &size) in targets.iter_mut().zip(sizes) {
+                    targets.push(self.target(region, size));
+                }
+            }
+            let columns: Vec<Vec<T>> =
+                sizes.iter().zip(&targets).map(|(&size, targets)| column(size, targets)).collect();
+            for (region, row) in results.chunks_exact_mut(self.sizes).enumerate() {
+                for (result, column) in row[sizes[0]..].iter_mut().zip(&columns) {
+                    *result = column[region];
+                }
+            }
+        }
+        results
+    }
 }
+
+/// Two lines of the cache hold so many counts.
+const SIZES_AT_A_TIME: usize = 16;
 
 /// The largest sum of counts that is provided for.
 pub(super) const LARGEST_SUM: u64 = 1 << 62;

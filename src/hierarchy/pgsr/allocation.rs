@@ -1,10 +1,11 @@
 //! The integer problem: counts from which single units are moved.
 
-use super::super::noisy_counts::Target;
+use super::super::noisy_counts::{NoisyCounts, Target};
 use super::super::tree::Tree;
 use super::relaxation::rank;
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl<'a> Tournament<'a> {
 /// Consistent counts of one size.
 pub(super) struct Allocation<'a> {
     tournament: &'a Tournament<'a>,
-    targets: Vec<Target>,
+    targets: Cow<'a, [Target]>,
     pub(super) counts: Vec<u64>,
     /// For every node of the tournament; that of a region contains its own cost.
     pub(super) moves: Vec<Moves>,
@@ -101,19 +102,14 @@ impl<'a> Allocation<'a> {
     /// Every region's response to its price; of several the largest.
     pub(super) fn responding(
         tournament: &'a Tournament<'a>,
-        targets: Vec<Target>,
+        targets: &'a [Target],
         prices: &[f64],
         checkpoint: &mut dyn FnMut(),
     ) -> Allocation<'a> {
         let tree = tournament.tree;
-        let mut this = Allocation {
-            tournament,
-            counts: vec![0; targets.len()],
-            moves: vec![Moves { up: 0.0, down: 0.0 }; tournament.children.len()],
-            targets,
-        };
+        let mut this = Allocation::new(tournament, targets.into(), vec![0; targets.len()]);
         for region in (0..tree.regions().len()).rev() {
-            let (target, price) = (this.targets[region], prices[region]);
+            let (target, price) = (targets[region], prices[region]);
             if tree.leaves().contains(&region) {
                 // negative becomes 0
                 this.counts[region] = (target.response(price) + 0.5).floor() as u64;
@@ -121,13 +117,38 @@ impl<'a> Allocation<'a> {
                 checkpoint();
                 let children = tree.regions()[region].children.clone();
                 this.counts[region] = this.counts[children].iter().sum();
-                tournament.joins[region].clone().for_each(|join| this.refresh(join));
             }
-            this.refresh(region);
+            this.refresh_region(region);
             this.shift(region, Direction::Up, checkpoint, |moves| moves.up <= price);
             this.shift(region, Direction::Down, checkpoint, |moves| -moves.down > price);
         }
         this
+    }
+
+    /// One that was made before and has these counts.
+    fn again(
+        tournament: &'a Tournament<'a>,
+        targets: Vec<Target>,
+        counts: Vec<u64>,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Allocation<'a> {
+        let mut this = Allocation::new(tournament, targets.into(), counts);
+        for region in (0..tournament.tree.regions().len()).rev() {
+            if !tournament.tree.leaves().contains(&region) {
+                checkpoint();
+            }
+            this.refresh_region(region);
+        }
+        this
+    }
+
+    fn new(
+        tournament: &'a Tournament<'a>,
+        targets: Cow<'a, [Target]>,
+        counts: Vec<u64>,
+    ) -> Allocation<'a> {
+        let moves = vec![Moves { up: 0.0, down: 0.0 }; tournament.children.len()];
+        Allocation { tournament, targets, counts, moves }
     }
 
     fn shift(
@@ -169,6 +190,12 @@ impl<'a> Allocation<'a> {
         }
     }
 
+    /// A region's moves from those of its children.
+    fn refresh_region(&mut self, region: usize) {
+        self.tournament.joins[region].clone().for_each(|join| self.refresh(join));
+        self.refresh(region);
+    }
+
     /// A node's moves from those of its children.
     fn refresh(&mut self, node: usize) {
         let below = match self.tournament.children[node] {
@@ -183,21 +210,39 @@ impl<'a> Allocation<'a> {
     }
 }
 
-/// Adds to the sizes, or takes from them, the cheapest units until their sum is the total.
-pub(super) fn reach(allocations: &mut [Allocation], total: u64, checkpoint: &mut dyn FnMut()) {
-    let sum: u64 = allocations.iter().map(|allocation| allocation.counts[0]).sum();
+/// Adds to the sizes, or takes from them, the cheapest units until their sum is the total. `roots`: what
+/// a unit costs at each size's root.
+pub(super) fn reach(
+    noisy: &NoisyCounts,
+    tournament: &Tournament,
+    roots: &[Moves],
+    counts: &mut [u64],
+    total: u64,
+    checkpoint: &mut dyn FnMut(),
+) {
+    let sum: u64 = counts[..noisy.sizes].iter().sum();
     let direction = if sum < total { Direction::Up } else { Direction::Down };
-    let offer = |(size, allocation): (usize, &Allocation)| {
-        Reverse((rank(allocation.moves[0].of(direction)), size))
-    };
-    let mut offers: BinaryHeap<_> = allocations.iter().enumerate().map(offer).collect();
+    let offer = |size: usize, moves: &Moves| Reverse((rank(moves.of(direction)), size));
+    let mut offers: BinaryHeap<_> =
+        roots.iter().enumerate().map(|(size, moves)| offer(size, moves)).collect();
+    // most sizes have no part in this
+    let mut changed: HashMap<usize, Allocation> = HashMap::new();
     for unit in 0..sum.abs_diff(total) {
         if unit.is_multiple_of(1024) {
             checkpoint();
         }
-        let Some(mut best) = offers.peek_mut() else { return };
+        let Some(mut best) = offers.peek_mut() else { break };
         let Reverse((_, size)) = *best;
-        allocations[size].shift_unit(0, direction);
-        *best = offer((size, &allocations[size]));
+        let allocation = changed.entry(size).or_insert_with(|| {
+            let of_size = counts.iter().skip(size).step_by(noisy.sizes).copied().collect();
+            Allocation::again(tournament, noisy.targets(size), of_size, checkpoint)
+        });
+        allocation.shift_unit(0, direction);
+        *best = offer(size, &allocation.moves[0]);
+    }
+    for (size, allocation) in changed {
+        checkpoint();
+        let cells = counts.iter_mut().skip(size).step_by(noisy.sizes);
+        cells.zip(allocation.counts).for_each(|(cell, count)| *cell = count);
     }
 }

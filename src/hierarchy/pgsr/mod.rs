@@ -79,7 +79,7 @@ pub(super) use relaxation::last_price;
 
 use super::noisy_counts::NoisyCounts;
 use allocation::{Allocation, Tournament, reach};
-use relaxation::{Relaxation, clearing_price};
+use relaxation::Market;
 
 /// The consistent counts of least cost: integers >= 0 in the order of the noisy ones, children
 /// summing to their parents for every size, the root's summing to `total` if it is given.
@@ -88,29 +88,20 @@ use relaxation::{Relaxation, clearing_price};
 ///
 /// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
 pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
-    let (tree, sizes) = (noisy.tree, noisy.sizes);
-    let mut counts = vec![0; noisy.values.len()];
     if !noisy.has_room_for(total) {
-        return counts;
+        return vec![0; noisy.values.len()];
     }
-    let mut relaxation = Relaxation::new(tree);
-    let price = root_price(noisy, &mut relaxation, total, checkpoint);
-    let tournament = Tournament::new(tree);
-    let mut allocations = Vec::with_capacity(sizes);
-    for size in 0..sizes {
-        let targets = noisy.targets(size);
-        relaxation.fit(&targets, checkpoint);
-        let prices = relaxation.prices(&targets, price);
-        allocations.push(Allocation::responding(&tournament, targets, &prices, checkpoint));
-    }
+    let mut market = Market::new(noisy, total, checkpoint);
+    let tournament = Tournament::new(noisy.tree);
+    let mut offers = Vec::with_capacity(noisy.sizes);
+    let mut counts = noisy.map_sizes(|size, targets| {
+        let prices = market.prices(size, targets, checkpoint);
+        let allocation = Allocation::responding(&tournament, targets, &prices, checkpoint);
+        offers.push(allocation.moves[0]);
+        allocation.counts
+    });
     if let Some(total) = total {
-        reach(&mut allocations, total, checkpoint);
-    }
-    for (size, allocation) in allocations.iter().enumerate() {
-        checkpoint();
-        for (row, &count) in counts.chunks_exact_mut(sizes).zip(&allocation.counts) {
-            row[size] = count;
-        }
+        reach(noisy, &tournament, &offers, &mut counts, total, checkpoint);
     }
     counts
 }
@@ -126,39 +117,22 @@ pub fn pgsr_relaxed(
     total: Option<u64>,
     checkpoint: &mut dyn FnMut(),
 ) -> Vec<f64> {
-    let (tree, sizes) = (noisy.tree, noisy.sizes);
-    let mut counts = vec![0.0; noisy.values.len()];
     if !noisy.has_room_for(total) {
-        return counts;
+        return vec![0.0; noisy.values.len()];
     }
-    let mut relaxation = Relaxation::new(tree);
-    let price = root_price(noisy, &mut relaxation, total, checkpoint);
-    for size in 0..sizes {
-        let targets = noisy.targets(size);
-        relaxation.fit(&targets, checkpoint);
-        let prices = relaxation.prices(&targets, price);
-        for leaf in tree.leaves() {
-            counts[leaf * sizes + size] = targets[leaf].response(prices[leaf]).max(0.0);
+    let (regions, leaves) = (noisy.tree.regions(), noisy.tree.leaves());
+    let mut market = Market::new(noisy, total, checkpoint);
+    noisy.map_sizes(|size, targets| {
+        let prices = market.prices(size, targets, checkpoint);
+        let mut counts = vec![0.0; targets.len()];
+        for leaf in leaves.clone() {
+            counts[leaf] = targets[leaf].response(prices[leaf]).max(0.0);
         }
-    }
-    for region in (0..tree.leaves().start).rev() {
-        for size in 0..sizes {
-            let children = tree.regions()[region].children.clone();
-            counts[region * sizes + size] =
-                children.map(|child| counts[child * sizes + size]).sum();
+        for region in (0..leaves.start).rev() {
+            counts[region] = regions[region].children.clone().map(|child| counts[child]).sum();
         }
-    }
-    counts
-}
-
-/// The price that all sizes' roots see.
-fn root_price(
-    noisy: &NoisyCounts,
-    relaxation: &mut Relaxation,
-    total: Option<u64>,
-    checkpoint: &mut dyn FnMut(),
-) -> f64 {
-    total.map_or(0.0, |total| clearing_price(noisy, relaxation, total, checkpoint))
+        counts
+    })
 }
 
 #[cfg(test)]

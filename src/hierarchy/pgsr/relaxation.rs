@@ -2,6 +2,7 @@
 
 use super::super::noisy_counts::{NoisyCounts, Target};
 use super::super::tree::Tree;
+use std::mem::take;
 use std::ops::Range;
 
 /// A point of a response, as a function of the price; it goes on in a straight line to the next
@@ -40,10 +41,11 @@ impl<'a> Relaxation<'a> {
         Relaxation { tree, below, levels: vec![vec![free; leaves.len()]; tree.depth()] }
     }
 
-    pub(super) fn fit(&mut self, targets: &[Target], checkpoint: &mut dyn FnMut()) {
+    /// Makes the responses of the levels from `top` down.
+    pub(super) fn fit(&mut self, top: usize, targets: &[Target], checkpoint: &mut dyn FnMut()) {
         // the prices at which the slope of the sum changes, and by how much
         let mut turns: Vec<(f64, f64)> = Vec::new();
-        for level in (0..self.levels.len() - 1).rev() {
+        for level in (top..self.levels.len() - 1).rev() {
             let (upper, lower) = self.levels.split_at_mut(level + 1);
             for region in self.tree.level(level) {
                 checkpoint();
@@ -101,22 +103,56 @@ pub(super) fn respond(kinks: &[Kink], target: Target, price: f64) -> (f64, f64) 
     (kink.count + beyond, (kink.price + kink.stiffness * beyond).min(next))
 }
 
-/// The price to which the real responses of all sizes add up to the total.
-pub(super) fn clearing_price(
-    noisy: &NoisyCounts,
-    relaxation: &mut Relaxation,
-    total: u64,
-    checkpoint: &mut dyn FnMut(),
-) -> f64 {
-    let mut roots: Vec<(Target, Vec<Kink>)> = Vec::with_capacity(noisy.sizes);
-    for size in 0..noisy.sizes {
-        let targets = noisy.targets(size);
-        relaxation.fit(&targets, checkpoint);
-        roots.push((targets[0], relaxation.levels[0].clone()));
+/// The prices that clear: to them the real responses add up.
+pub(super) struct Market<'a> {
+    relaxation: Relaxation<'a>,
+    /// The price that all sizes' roots see.
+    price: f64,
+    /// Where that had to be found, the kinks of every size's root.
+    roots: Vec<Vec<Kink>>,
+}
+
+impl<'a> Market<'a> {
+    /// Of all sizes, with the total if one is given.
+    pub(super) fn new(
+        noisy: &NoisyCounts<'a>,
+        total: Option<u64>,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Market<'a> {
+        let mut this =
+            Market { relaxation: Relaxation::new(noisy.tree), price: 0.0, roots: vec![] };
+        if let Some(total) = total {
+            let mut targets = Vec::with_capacity(noisy.sizes);
+            noisy.map_sizes::<()>(|_, of_size| {
+                this.relaxation.fit(0, of_size, checkpoint);
+                this.roots.push(this.relaxation.levels[0].clone());
+                targets.push(of_size[0]);
+                vec![(); of_size.len()]
+            });
+            this.price = last_price(total as f64, checkpoint, |price| {
+                let roots = targets.iter().zip(&this.roots);
+                roots.map(|(target, kinks)| respond(kinks, *target, price).0).sum()
+            });
+        }
+        this
     }
-    last_price(total as f64, checkpoint, |price| {
-        roots.iter().map(|(target, kinks)| respond(kinks, *target, price).0).sum()
-    })
+
+    /// The price that each region sees, for one size.
+    pub(super) fn prices(
+        &mut self,
+        size: usize,
+        targets: &[Target],
+        checkpoint: &mut dyn FnMut(),
+    ) -> Vec<f64> {
+        match self.roots.get_mut(size) {
+            Some(root) => {
+                self.relaxation.fit(1, targets, checkpoint);
+                self.relaxation.levels[0] = take(root); // no one asks for it again
+            }
+            None => self.relaxation.fit(0, targets, checkpoint),
+        }
+        self.relaxation.prices(targets, self.price)
+    }
 }
 
 /// The last price to which a response that rises with the price is not more than the total: at most

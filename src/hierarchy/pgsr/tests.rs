@@ -365,11 +365,11 @@ proptest! {
         case.for_each_variant(|noisy, _| {
             let targets = noisy.targets(0);
             let mut relaxation = Relaxation::new(noisy.tree);
-            relaxation.fit(&targets, &mut silent);
+            relaxation.fit(0, &targets, &mut silent);
             let prices = relaxation.prices(&targets, price);
             let tournament = Tournament::new(noisy.tree);
             let integers =
-                Allocation::responding(&tournament, targets.clone(), &prices, &mut silent);
+                Allocation::responding(&tournament, &targets, &prices, &mut silent);
             let bound = noisy.tree.leaves().len() as f64 / 2.0;
             let (real, _) = respond(&relaxation.levels[0], targets[0], price);
             let apart = (integers.counts[0] as f64 - real).abs();
@@ -394,9 +394,9 @@ proptest! {
     /// Also where the count is so large that rounding the real response would miss it.
     #[test]
     fn a_leaf_responds_exactly(count in 0u64..1 << 53, price in -10.0..10.0) {
-        let (tree, target) = (regular_tree(&[]), Target { value: count as f64, weight: 1.0 });
+        let (tree, targets) = (regular_tree(&[]), [Target { value: count as f64, weight: 1.0 }]);
         let tournament = Tournament::new(&tree);
-        let leaf = Allocation::responding(&tournament, vec![target], &[price], &mut silent);
+        let leaf = Allocation::responding(&tournament, &targets, &[price], &mut silent);
         prop_assert!(leaf.moves[0].up > price && -leaf.moves[0].down <= price);
     }
 }
