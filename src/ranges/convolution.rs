@@ -5,11 +5,12 @@
 //! products are the true ones up to multiples of p: a true value less than p/2 away from 0 is read
 //! off exactly, whatever the intermediate values were.
 
+use p3_dft::{Radix2Bowers, TwoAdicSubgroupDft};
+use p3_field::integers::QuotientMap;
+use p3_field::{PrimeCharacteristicRing, PrimeField64};
+use p3_goldilocks::Goldilocks;
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
-use winter_math::fft::{evaluate_poly, get_inv_twiddles, get_twiddles, interpolate_poly};
-use winter_math::fields::f64::BaseElement;
-use winter_math::{FieldElement, StarkField};
 
 /// The binary digits of the numbers that a real-valued strategy is scaled by before it is rounded
 /// to integers: at most 26, and fewer where noise of `rho` on integers of that size would be out
@@ -36,39 +37,31 @@ pub fn cyclic_exact(
     length: usize,
     checkpoint: &mut dyn FnMut(),
 ) -> Vec<i64> {
-    // the transforms need two elements at least
-    let size = period.next_power_of_two().max(2);
-    let twiddles = get_twiddles::<BaseElement>(size);
+    let size = period.next_power_of_two();
     let mut transform = |values: &[i64]| {
         checkpoint();
-        let mut elements: Vec<BaseElement> = values.iter().map(|&value| residue(value)).collect();
-        elements.resize(size, BaseElement::ZERO);
-        evaluate_poly(&mut elements, &twiddles);
-        elements
+        let mut elements: Vec<Goldilocks> =
+            values.iter().map(|&value| Goldilocks::from_int(value)).collect();
+        elements.resize(size, Goldilocks::ZERO);
+        Radix2Bowers.dft(elements)
     };
     let mut product = transform(a);
     for (left, right) in product.iter_mut().zip(transform(b)) {
         *left *= right;
     }
-    drop(twiddles);
     checkpoint();
-    interpolate_poly(&mut product, &get_inv_twiddles(size));
-    product[skip..skip + length].iter().map(|&element| integer(element)).collect()
-}
-
-fn residue(value: i64) -> BaseElement {
-    let magnitude = BaseElement::new(value.unsigned_abs());
-    if value < 0 { -magnitude } else { magnitude }
+    let sums = Radix2Bowers.idft(product);
+    sums[skip..skip + length].iter().map(|&element| integer(element)).collect()
 }
 
 /// The integer of the smallest magnitude in a class.
-fn integer(element: BaseElement) -> i64 {
-    let value = element.as_int();
+fn integer(element: Goldilocks) -> i64 {
+    let value = element.as_canonical_u64();
     // beyond p/2 it stands for value - p; either fits as p/2 < 2^63
-    if value <= BaseElement::MODULUS / 2 {
+    if value <= Goldilocks::ORDER_U64 / 2 {
         value as i64
     } else {
-        -((BaseElement::MODULUS - value) as i64)
+        -((Goldilocks::ORDER_U64 - value) as i64)
     }
 }
 
@@ -134,7 +127,7 @@ mod tests {
             more in 0usize..50,
         ) {
             let period = a.len().max(b.len()) + more;
-            let expected = plain(&a, &b, period.next_power_of_two().max(2));
+            let expected = plain(&a, &b, period.next_power_of_two());
             let exact = cyclic_exact(&a, &b, period, 0, expected.len(), &mut || {});
             prop_assert!(exact.iter().zip(&expected).all(|(&x, &y)| i128::from(x) == y));
             prop_assert_eq!(&cyclic_exact(&a, &b, period, 1, 1, &mut || {}), &exact[1..2]);
