@@ -81,9 +81,9 @@ pub fn cyclic(a: &[f64], b: &[f64], period: usize, skip: usize, length: usize) -
 
 /// The discrete Fourier transform of `values`, filled up with zeros to `size`, at the frequencies
 /// 0 ..= size / 2.
-pub fn spectrum(values: &[f64], size: usize) -> Vec<Complex<f64>> {
+pub fn spectrum(values: impl Into<Vec<f64>>, size: usize) -> Vec<Complex<f64>> {
     let plan = RealFftPlanner::new().plan_fft_forward(size);
-    let mut padded = values.to_vec();
+    let mut padded = values.into();
     padded.resize(size, 0.0);
     let mut spectrum = plan.make_output_vec();
     plan.process(&mut padded, &mut spectrum).expect("buffers of the plan's lengths");

@@ -195,7 +195,7 @@ impl RangeMechanism for PrefixFactorisation {
         let bins = self.bins();
         let prefixes: Vec<f64> = self.prefix_squares().collect();
         let size = (2 * bins).next_power_of_two();
-        let mut power = spectrum(&self.inverse, size);
+        let mut power = spectrum(self.inverse.as_slice(), size);
         power.iter_mut().for_each(|value| *value = value.norm_sqr().into());
         let autocorrelation = from_spectrum(power, size);
         let whole = prefixes[bins - 1];

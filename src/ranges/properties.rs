@@ -60,6 +60,10 @@ fn cases(bins: usize) -> Vec<Case> {
         for workload in [Workload::All, Workload::Prefix] {
             let strategy = SineStrategy::new(workload, bins, rho, &mut || {}).unwrap();
             add(name(&format!("optimal {workload:?}")), Box::new(strategy), true);
+            // of many bins; that there is nothing in the others, estimates make no use of
+            let strategy =
+                SineStrategy::of_order(bins + 3, workload, bins, rho, &mut || {}).unwrap();
+            add(name(&format!("optimal {workload:?} of larger order")), Box::new(strategy), false);
         }
         // any workload: short ranges, and one half of the bins
         let short = Workload::All.ranges(bins).filter(|range| range.len() <= 3);

@@ -41,6 +41,26 @@ fn the_error_is_close_to_the_lower_bound() {
     }
 }
 
+/// Nor do the rows that make transforms fast cost accuracy.
+#[test]
+fn the_matrix_of_many_bins_has_few_more_rows() {
+    for (workload, bins, expected) in [
+        (Workload::All, 4096, 4096),         // P = 2 * 17 * 241
+        (Workload::All, 5000, 5039),         // P = 2 * 3 * 1667 -> 2^5 * 3^2 * 5 * 7
+        (Workload::All, 1 << 20, 1_049_759), // P = 2 * 17 * 61,681 -> 2^6 * 3^8 * 5
+        (Workload::Prefix, 5000, 5062),      // P = 73 * 137 -> 3^4 * 5^3
+    ] {
+        let strategy = SineStrategy::new(workload, bins, 0.02435, &mut || {}).unwrap();
+        assert_eq!(strategy.groups()[0].measurements, expected, "{workload:?} {bins}");
+    }
+    for (workload, bins) in [(Workload::All, 5000), (Workload::Prefix, 5000)] {
+        let exact = SineStrategy::of_order(bins, workload, bins, 0.02435, &mut || {}).unwrap();
+        let larger = SineStrategy::new(workload, bins, 0.02435, &mut || {}).unwrap();
+        let means = [larger, exact].map(|strategy| strategy.spread(workload, &mut || {}).mean);
+        assert!(means[0] < means[1] * 1.003, "{means:?}");
+    }
+}
+
 /// The known ratios of mechanisms that are not made for a workload, with real numbers for integers.
 #[test]
 fn the_cascade_and_the_square_root_are_further_from_it() {
