@@ -6,8 +6,7 @@ use super::hierarchy::{not_carried_out, threads, unfit};
 use super::progress::{Function, Phase, Progress};
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    MAX_GROUPS_OF_HG, Prior, Question, ReleasePlan, Shape, SimulationObserver, Tree,
-    expected_errors,
+    MAX_GROUPS_OF_HG, Mechanism, Prior, Question, Shape, SimulationObserver, Tree, expected_errors,
 };
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
@@ -79,7 +78,7 @@ fn dp_explain_hierarchy(
         question.candidates(estimators.as_deref(), consistency.as_deref(), groups).map_err(unfit)
     };
     // what is wrong with the arguments is told before the tables are looked at
-    let max_size = candidates(0)?.first().map_or(0, |candidate| candidate.plan.max_size());
+    let max_size = candidates(0)?.first().map_or(0, |candidate| candidate.mechanism.max_size());
     dataset.check_source()?;
     let (tree, prior, groups) = known.prior(&dataset, max_size)?;
     if estimators.is_none() && groups > MAX_GROUPS_OF_HG {
@@ -90,11 +89,15 @@ fn dp_explain_hierarchy(
     }
     let candidates = candidates(groups)?;
 
-    let plans: Vec<&ReleasePlan> = candidates.iter().map(|candidate| &candidate.plan).collect();
+    let mechanisms: Vec<&Mechanism> = candidates.iter().map(|c| &c.mechanism).collect();
     progress.steps(Phase::Simulating, simulations as usize);
-    let mut watch =
-        Watch { progress: &progress, simulations, candidates: plans.len(), told: Instant::now() };
-    let expected = expected_errors(&plans, &tree, &prior, simulations, threads(), &mut watch)
+    let mut watch = Watch {
+        progress: &progress,
+        simulations,
+        candidates: mechanisms.len(),
+        told: Instant::now(),
+    };
+    let expected = expected_errors(&mechanisms, &tree, &prior, simulations, threads(), &mut watch)
         .map_err(not_carried_out)?;
     let obtained = format!("simulation: {simulations} releases of {}", known.describe());
     let mut rows = Vec::new();
