@@ -4,6 +4,7 @@ use super::catalog::{Dataset, find_release_by_name, read_release};
 use super::errors::{Result, all_required, error, internal, invalid, required};
 use super::hierarchy::{not_carried_out, threads, unfit};
 use super::progress::{Function, Phase, Progress};
+use super::ranges::checkpoint;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
     MAX_GROUPS_OF_HG, Mechanism, Prior, Question, Shape, SimulationObserver, Tree, expected_errors,
@@ -168,7 +169,8 @@ impl Known {
             )
         })?;
         let depth = dataset.source.hierarchy.len();
-        let (tree, groups) = Tree::from_leaves(depth, leaves).map_err(internal)?;
+        let (tree, groups) =
+            Tree::from_many_leaves(depth, leaves, &mut checkpoint).map_err(internal)?;
         let all = groups.iter().fold(0, |sum: u64, groups| sum.saturating_add(*groups));
         Ok((tree, Prior::Shape { shape, groups }, all))
     }
@@ -208,7 +210,9 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
     let depth = dataset.source.hierarchy.len();
     let regions = read_release(id)?.into_iter().filter(|(path, _)| path.len() == depth);
     let leaves = regions.map(|(path, histogram)| (path, histogram.histogram().clone()));
-    let (tree, leaves) = Tree::from_leaves(depth, leaves.collect()).map_err(internal)?;
+    let leaves = leaves.collect();
+    let (tree, leaves) =
+        Tree::from_many_leaves(depth, leaves, &mut checkpoint).map_err(internal)?;
     let groups = leaves.iter().map(Coco::groups).fold(0, u64::saturating_add);
     Ok((tree, Prior::Leaves(leaves), groups))
 }
@@ -223,7 +227,7 @@ struct Watch<'a> {
 
 impl SimulationObserver for Watch<'_> {
     fn checkpoint(&mut self) {
-        pgrx::check_for_interrupts!();
+        checkpoint();
     }
 
     fn simulated(&mut self, rounds: u32) {
