@@ -466,7 +466,7 @@ CREATE FUNCTION dp_explain_hierarchy(
     AS 'MODULE_PATHNAME', 'dp_explain_hierarchy_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_explain_hierarchy(text, float8, text[], text[], bigint, float8[], text, dp_coco, float8, int) IS
-    'how many entities a region of each level would be off by (the mean earth mover''s distance, and the standard error of its simulation) if dp_hierarchy_release were called with these arguments, for every estimator (a word, or one per level: Hc/Hc/Hg) with every consistency method. The data are made up from what is public: an earlier release of the dataset, or the regions'' numbers of groups with sizes of the given shape, or of a heavy-tailed one with this mean size (10). Reads no private row, costs no budget; the same call gives the same answer';
+    'how many entities a region of each level would be off by (the mean earth mover''s distance, and the standard error of its simulation) if dp_hierarchy_release were called with these arguments, for every estimator (a word, or one per level: Hc/Hc/Hg, or a choice: select:cut|Hc|Hg) with every consistency method. The data are made up from what is public: an earlier release of the dataset, or the regions'' numbers of groups with sizes of the given shape, or of a heavy-tailed one with this mean size (10). Reads no private row, costs no budget; the same call gives the same answer';
 
 CREATE FUNCTION dp_hierarchy_consistent(
         source regclass, consistency text DEFAULT 'matching', totals regclass DEFAULT NULL)

@@ -4,10 +4,10 @@
 //! The data come from a [`Prior`], which is public, and so is all that follows.
 
 use super::error::level_error;
-use super::plan::{PlanError, ReleasePlan};
+use super::plan::PlanError;
 use super::prior::Prior;
-use super::release::{ReleaseError, release_sums};
-use super::selection::words_of_levels;
+use super::release::ReleaseError;
+use super::selection::{Mechanism, words_of_levels};
 use super::tree::Tree;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -37,12 +37,12 @@ pub struct Question<'a> {
 }
 
 /// One way to answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Candidate {
     /// As a release takes them.
     pub estimators: Vec<String>,
     pub consistency: String,
-    pub plan: ReleasePlan,
+    pub mechanism: Mechanism,
     /// Whether a release does this unless told otherwise.
     pub chosen: bool,
 }
@@ -61,21 +61,21 @@ pub struct ExpectedError {
 pub trait SimulationObserver {
     /// Called every few thousand steps; may unwind.
     fn checkpoint(&mut self);
-    /// Called when so many rounds are done, each a release by every plan.
+    /// Called when so many rounds are done, each a release by every mechanism.
     fn simulated(&mut self, rounds: u32);
 }
 
 impl Question<'_> {
-    fn plan(&self, estimators: &[String], consistency: &str) -> Result<ReleasePlan, PlanError> {
+    fn mechanism(&self, estimators: &[String], consistency: &str) -> Result<Mechanism, PlanError> {
         let shares = self.shares.filter(|_| consistency != "bottom_up");
         let Question { levels, epsilon, max_size, rows_per_unit, .. } = *self;
-        ReleasePlan::new(levels, epsilon, estimators, consistency, max_size, shares, rows_per_unit)
+        Mechanism::new(levels, epsilon, estimators, consistency, max_size, shares, rows_per_unit)
     }
 
-    /// Every estimator with every consistency method, in their order, each plan once.
+    /// Every estimator with every consistency method, in their order, each mechanism once.
     ///
-    /// `estimators`: a word for all levels, or one per level with slashes between them (`Hc/Hc/Hg`);
-    /// None for [`ESTIMATORS`], those that have a meaning. `consistency`: None for [`CONSISTENCY`].
+    /// `estimators`: a word for all levels, or one per level with slashes between them (`Hc/Hc/Hg`), or
+    /// a choice (`select:cut|Hc`); None for [`ESTIMATORS`], those that have a meaning. `consistency`: None for [`CONSISTENCY`].
     /// `groups`: how many there are.
     ///
     /// Errors: those of a release.
@@ -95,7 +95,7 @@ impl Question<'_> {
         if consistency.is_empty() {
             return Err(PlanError::Consistency { word: String::new() });
         }
-        let chosen = self.plan(&[CHOSEN.0.to_string()], CHOSEN.1)?;
+        let chosen = self.mechanism(&[CHOSEN.0.to_string()], CHOSEN.1)?;
         let mut candidates: Vec<Candidate> = Vec::new();
         for method in &consistency {
             for word in &words {
@@ -104,13 +104,15 @@ impl Question<'_> {
                     continue;
                 }
                 let estimators = words_of_levels(word);
-                let plan = match self.plan(&estimators, method) {
+                let mechanism = match self.mechanism(&estimators, method) {
                     Err(PlanError::Meaningless { .. }) if by_default => continue,
-                    plan => plan?,
+                    mechanism => mechanism?,
                 };
-                if candidates.iter().all(|known| known.plan != plan) {
-                    let (consistency, chosen) = (method.clone(), plan == chosen);
-                    candidates.push(Candidate { estimators, consistency, plan, chosen });
+                // a choice has several plans, and equal ones make the same choice
+                if candidates.iter().all(|known| known.mechanism.plans() != mechanism.plans()) {
+                    let chosen = mechanism.plans() == chosen.plans();
+                    let consistency = method.clone();
+                    candidates.push(Candidate { estimators, consistency, mechanism, chosen });
                 }
             }
         }
@@ -118,34 +120,34 @@ impl Question<'_> {
     }
 }
 
-/// For every plan and each of its levels the mean error of a region, from so many simulated
+/// For every mechanism and each of its levels the mean error of a region, from so many simulated
 /// releases, two or more. The same arguments give the same answer: the words for the noise are those
-/// of a generator with a fixed seed. No other plan changes a plan's figures.
+/// of a generator with a fixed seed. No other mechanism changes the figures of one.
 ///
-/// `tree`: with the leaves of the prior, and as many levels as the plans have. `threads`: as for
+/// `tree`: with the leaves of the prior, and as many levels as the mechanisms have. `threads`: as for
 /// [`release`](super::release()).
 ///
 /// Errors: those of a release.
 pub fn expected_errors(
-    plans: &[&ReleasePlan],
+    mechanisms: &[&Mechanism],
     tree: &Tree,
     prior: &Prior,
     simulations: u32,
     threads: NonZeroUsize,
     observer: &mut dyn SimulationObserver,
 ) -> Result<Vec<Vec<ExpectedError>>, ReleaseError> {
-    let mut samples = vec![vec![Vec::new(); tree.depth()]; plans.len()];
+    let mut samples = vec![vec![Vec::new(); tree.depth()]; mechanisms.len()];
     for round in 0..simulations {
         let mut words = ChaCha20Rng::seed_from_u64(round.into());
         let leaves = prior.draw(&mut words, &mut || observer.checkpoint());
         let truth = tree.sums(leaves, &mut || observer.checkpoint());
-        for (plan, samples) in plans.iter().zip(&mut samples) {
+        for (mechanism, samples) in mechanisms.iter().zip(&mut samples) {
             let (words, quiet) = (&mut words.clone(), &mut || observer.checkpoint());
-            let released = release_sums(plan, tree, &truth, words, threads, quiet)?;
+            let released = mechanism.release_sums(tree, &truth, words, threads, quiet)?;
             for (level, samples) in samples.iter_mut().enumerate() {
                 let regions = tree.level(level).len().max(1);
                 let checkpoint = &mut || observer.checkpoint();
-                let error = level_error(level, tree, &released, &truth, checkpoint);
+                let error = level_error(level, tree, &released.histograms, &truth, checkpoint);
                 samples.push(error as f64 / regions as f64);
             }
         }
@@ -166,7 +168,6 @@ fn mean(sample: &[f64]) -> ExpectedError {
 #[cfg(test)]
 mod tests {
     use super::super::prior::Shape;
-    use super::super::release::release;
     use super::*;
     use crate::coco::{Coco, Run};
 
@@ -229,11 +230,16 @@ mod tests {
         let both = candidates(Some(&["Hc/Hg", "cut", "auto"]), Some(&["matching"]));
         assert_eq!(names(&both), ["Hc/Hg matching", "cut matching"]);
         assert!(both[1].chosen && !both[0].chosen);
+        let choices = ["select:cut|Hc/Hg", "select:auto|Hc/Hg", "select:cut|Hc"];
+        let choices = candidates(Some(&choices), Some(&["matching"]));
+        assert_eq!(names(&choices), ["select:cut|Hc/Hg matching", "select:cut|Hc matching"]);
+        assert!(choices.iter().all(|candidate| !candidate.chosen));
         let refused = |estimators: &[&str], consistency: &[&str]| {
             let (estimators, consistency) = (words(estimators), words(consistency));
             QUESTION.candidates(Some(&estimators), Some(&consistency), 1).unwrap_err()
         };
         assert!(matches!(refused(&["Hg"], &["chain"]), PlanError::Meaningless { .. }));
+        assert!(matches!(refused(&["select:Hg"], &["none"]), PlanError::Selection { .. }));
         assert!(matches!(refused(&["Hc/Hc/Hc"], &["none"]), PlanError::EstimatorCount { .. }));
         assert!(matches!(refused(&[], &["none"]), PlanError::EstimatorCount { got: 0, .. }));
         assert!(matches!(refused(&["Hc"], &["mean"]), PlanError::Consistency { .. }));
@@ -245,7 +251,8 @@ mod tests {
         let question = Question { shares: Some(&[0.25, 0.75]), ..QUESTION };
         let all = question.candidates(None, None, 1).unwrap();
         assert_eq!(all.len(), 6);
-        let at_leaves = |candidate: &Candidate| candidate.plan.levels()[1].unwrap().epsilon;
+        let at_leaves =
+            |candidate: &Candidate| candidate.mechanism.plans()[0].levels()[1].unwrap().epsilon;
         assert_eq!(at_leaves(&all[0]), 0.75 * at_leaves(&all[3]));
     }
 
@@ -254,20 +261,22 @@ mod tests {
     #[test]
     fn expected_errors_are_those_of_releases() {
         let (tree, prior) = prior();
-        let candidates =
-            candidates(Some(&["cut", "Hc", "Hg"]), Some(&["matching", "bottom_up", "pgsr"]));
-        let plans: Vec<&ReleasePlan> = candidates.iter().map(|c| &c.plan).collect();
-        let expected = expected_errors(&plans, &tree, &prior, 300, ONE, &mut Silent).unwrap();
-        for (plan, expected) in plans.iter().zip(&expected) {
+        let candidates = candidates(
+            Some(&["cut", "Hc", "Hg", "select:cut|Hc/Hg|H"]),
+            Some(&["matching", "bottom_up", "pgsr"]),
+        );
+        let mechanisms: Vec<&Mechanism> = candidates.iter().map(|c| &c.mechanism).collect();
+        let expected = expected_errors(&mechanisms, &tree, &prior, 300, ONE, &mut Silent).unwrap();
+        for (mechanism, expected) in mechanisms.iter().zip(&expected) {
             let mut errors = vec![Vec::new(); 2];
             for seed in 1_000_000..1_000_300 {
                 let mut words = ChaCha20Rng::seed_from_u64(seed);
                 let truth = prior.draw(&mut words, &mut || ());
                 let released =
-                    release(plan, &tree, truth.clone(), &mut words, ONE, &mut || {}).unwrap();
+                    mechanism.release(&tree, truth.clone(), &mut words, ONE, &mut || {}).unwrap();
                 let truth = tree.sums(truth, &mut || {});
                 for (level, errors) in errors.iter_mut().enumerate() {
-                    let error = level_error(level, &tree, &released, &truth, &mut || {});
+                    let error = level_error(level, &tree, &released.histograms, &truth, &mut || {});
                     errors.push(error as f64 / tree.level(level).len() as f64);
                 }
             }
@@ -282,16 +291,16 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_repeatable_and_do_not_depend_on_other_plans() {
+    fn figures_are_repeatable_and_do_not_depend_on_other_candidates() {
         let (tree, prior) = prior();
         let all = candidates(None, None);
-        let plans: Vec<&ReleasePlan> = all.iter().map(|c| &c.plan).collect();
-        let explain = |plans: &[&ReleasePlan]| {
-            expected_errors(plans, &tree, &prior, 3, ONE, &mut Silent).unwrap()
+        let mechanisms: Vec<&Mechanism> = all.iter().map(|c| &c.mechanism).collect();
+        let explain = |mechanisms: &[&Mechanism]| {
+            expected_errors(mechanisms, &tree, &prior, 3, ONE, &mut Silent).unwrap()
         };
-        let together = explain(&plans);
-        assert_eq!(together, explain(&plans));
-        assert_eq!(together[2..3], explain(&plans[2..3]));
+        let together = explain(&mechanisms);
+        assert_eq!(together, explain(&mechanisms));
+        assert_eq!(together[2..3], explain(&mechanisms[2..3]));
     }
 
     #[test]
@@ -300,9 +309,10 @@ mod tests {
         let (tree, leaves) = Tree::from_leaves(0, vec![(vec![], leaf)]).unwrap();
         let question = Question { levels: 1, epsilon: 1e6, ..QUESTION };
         let all = question.candidates(None, None, 10).unwrap();
-        let plans: Vec<&ReleasePlan> = all.iter().map(|c| &c.plan).collect();
+        let mechanisms: Vec<&Mechanism> = all.iter().map(|c| &c.mechanism).collect();
         let expected =
-            expected_errors(&plans, &tree, &Prior::Leaves(leaves), 2, ONE, &mut Silent).unwrap();
+            expected_errors(&mechanisms, &tree, &Prior::Leaves(leaves), 2, ONE, &mut Silent)
+                .unwrap();
         let exact = ExpectedError { emd: 0.0, standard_error: 0.0 };
         assert_eq!(expected, vec![vec![exact]; all.len()]);
     }

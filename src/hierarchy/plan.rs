@@ -149,7 +149,8 @@ impl PlanError {
                     .into()
             }
             PlanError::Estimator { .. } => {
-                format!("Valid estimators: {}.", words(&estimator_words(|_| true)))
+                let words = words(&estimator_words(|_| true));
+                format!("Valid estimators: {words}; for a choice of several: select:cut|Hc|Hg.")
             }
             PlanError::Selection { .. } => {
                 "Example: '{select:cut|Hc|Hg}'; a candidate for three levels: Hc/Hc/Hg.".into()

@@ -88,6 +88,18 @@ pub fn release<R: RandomWords + ?Sized>(
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
 ) -> Result<Vec<DpCoco>, ReleaseError> {
+    let truth = sums(tree, leaves, observer)?;
+    release_sums(plan, tree, truth, words, threads, observer)
+}
+
+/// The exact histograms of all regions, in the tree's order.
+///
+/// Errors: [`ReleaseError::Leaves`], [`ReleaseError::Groups`].
+pub(super) fn sums(
+    tree: &Tree,
+    leaves: Vec<Coco>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Coco>, ReleaseError> {
     if leaves.len() != tree.leaves().len() {
         return Err(ReleaseError::Leaves { got: leaves.len(), leaves: tree.leaves().len() });
     }
@@ -95,11 +107,10 @@ pub fn release<R: RandomWords + ?Sized>(
     if groups > MOST_GROUPS {
         return Err(ReleaseError::Groups { groups });
     }
-    let truth = tree.sums(leaves, &mut || observer.checkpoint());
-    release_sums(plan, tree, truth, words, threads, observer)
+    Ok(tree.sums(leaves, &mut || observer.checkpoint()))
 }
 
-/// The same where the exact histograms of all regions are known, in the tree's order: each is the sum of
+/// [`release`] where the exact histograms of all regions are known, in the tree's order: each is the sum of
 /// its children.
 pub(super) fn release_sums<R: RandomWords + ?Sized>(
     plan: &ReleasePlan,

@@ -18,7 +18,7 @@
 
 use super::error::level_error;
 use super::plan::{PlanError, ReleasePlan};
-use super::release::{Observer, ReleaseError, release, release_sums};
+use super::release::{Observer, ReleaseError, release_sums, sums};
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale};
@@ -69,8 +69,11 @@ pub struct Released {
     pub errors: Vec<(String, i64)>,
 }
 
-/// The words for the levels of one candidate: `Hc` for all, or `Hc/Hc/Hg`.
+/// The words for the levels of one candidate: `Hc` for all, or `Hc/Hc/Hg`. A choice is one word for all.
 pub(super) fn words_of_levels(candidate: &str) -> Vec<String> {
+    if candidate.starts_with(PREFIX) {
+        return vec![candidate.to_string()];
+    }
     candidate.split(LEVELS_SEPARATOR).map(String::from).collect()
 }
 
@@ -180,7 +183,8 @@ impl Mechanism {
         }
     }
 
-    /// Carries the mechanism out on the exact histograms of the tree's leaves, as [`release`] does.
+    /// Carries the mechanism out on the exact histograms of the tree's leaves, as
+    /// [`release`](super::release()) does.
     ///
     /// Errors: see [`ReleaseError`].
     pub fn release<R: RandomWords + ?Sized>(
@@ -191,13 +195,26 @@ impl Mechanism {
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
+        let truth = sums(tree, leaves, observer)?;
+        self.release_sums(tree, truth, words, threads, observer)
+    }
+
+    /// The same where the exact histograms of all regions are known, in the tree's order.
+    pub(super) fn release_sums<R: RandomWords + ?Sized>(
+        &self,
+        tree: &Tree,
+        truth: impl AsRef<[Coco]>,
+        words: &mut R,
+        threads: NonZeroUsize,
+        observer: &mut dyn Observer,
+    ) -> Result<Released, ReleaseError> {
         match self {
             Mechanism::Plan(plan) => {
-                let histograms = release(plan, tree, leaves, words, threads, observer)?;
+                let histograms = release_sums(plan, tree, truth, words, threads, observer)?;
                 Ok(Released { histograms, errors: vec![] })
             }
             Mechanism::Selection(selection) => {
-                selection.release(tree, leaves, words, threads, observer)
+                selection.release_sums(tree, truth.as_ref(), words, threads, observer)
             }
         }
     }
@@ -212,20 +229,19 @@ impl Selection {
         u64::from(self.candidates[0].rows_per_unit())
     }
 
-    fn release<R: RandomWords + ?Sized>(
+    fn release_sums<R: RandomWords + ?Sized>(
         &self,
         tree: &Tree,
-        leaves: Vec<Coco>,
+        truth: &[Coco],
         words: &mut R,
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
-        let truth = tree.sums(leaves, &mut || observer.checkpoint());
         let mut selected = Released { histograms: vec![], errors: vec![] };
         let mut least = i64::MAX;
         for (name, plan) in self.names.iter().zip(&self.candidates) {
-            let histograms = release_sums(plan, tree, &truth, words, threads, observer)?;
-            let error = total_error(tree, &histograms, &truth, &mut || observer.checkpoint());
+            let histograms = release_sums(plan, tree, truth, words, threads, observer)?;
+            let error = total_error(tree, &histograms, truth, &mut || observer.checkpoint());
             let noisy = error.saturating_add(self.noise.sample(words));
             if selected.errors.is_empty() || noisy < least {
                 (least, selected.histograms) = (noisy, histograms);
@@ -349,6 +365,15 @@ mod tests {
         // the errors' noise has the largest scale: 1.6e9 where that of a level is below 1e8
         let error = mechanism(5e-8, &["select:cut|Hc"], 1).unwrap_err();
         assert!(matches!(error, PlanError::Scale { .. }), "{error}");
+    }
+
+    #[test]
+    fn leaves_that_are_not_the_trees_are_refused() {
+        let (tree, _) = tree([&[1], &[2]]);
+        let mechanism = mechanism(1.0, &["select:cut|Hc"], 1).unwrap();
+        let mut words = words_from_system().unwrap();
+        let error = mechanism.release(&tree, vec![], &mut words, NonZeroUsize::MIN, &mut || {});
+        assert_eq!(error, Err(ReleaseError::Leaves { got: 0, leaves: 2 }));
     }
 
     /// Of two sizes Hc finds nearly all groups; H takes some twenty for groups of any of 2000 sizes, which makes

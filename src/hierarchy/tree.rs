@@ -21,6 +21,9 @@ pub struct Tree {
 /// Of a histogram that is added to another.
 const RUNS_PER_CHECKPOINT: usize = 1 << 14;
 
+/// That are compared or looked at.
+const PATHS_PER_CHECKPOINT: usize = 1 << 13;
+
 /// A path as PostgreSQL prints it.
 pub fn path_text(path: &[String]) -> String {
     let quoted = |name: &String| {
@@ -64,13 +67,34 @@ impl Tree {
     /// Errors: a path of another length; a path that occurs twice.
     pub fn from_leaves<T>(
         depth: usize,
+        leaves: Vec<(Vec<String>, T)>,
+    ) -> Result<(Tree, Vec<T>), TreeError> {
+        Tree::from_many_leaves(depth, leaves, &mut || {})
+    }
+
+    /// The same of any number of leaves: millions take seconds. `checkpoint` is called every few
+    /// milliseconds; it may unwind.
+    pub fn from_many_leaves<T>(
+        depth: usize,
         mut leaves: Vec<(Vec<String>, T)>,
+        checkpoint: &mut dyn FnMut(),
     ) -> Result<(Tree, Vec<T>), TreeError> {
         if let Some((path, _)) = leaves.iter().find(|(path, _)| path.len() != depth) {
             return Err(TreeError::WrongDepth { path: path.clone(), depth });
         }
-        leaves.sort_by(|a, b| a.0.cmp(&b.0));
-        if let Some(pair) = leaves.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let mut paths = 0usize;
+        let mut one_more = || {
+            paths += 1;
+            if paths.is_multiple_of(PATHS_PER_CHECKPOINT) {
+                checkpoint();
+            }
+        };
+        leaves.sort_by(|a, b| {
+            one_more();
+            a.0.cmp(&b.0)
+        });
+        let mut pairs = leaves.windows(2).inspect(|_| one_more());
+        if let Some(pair) = pairs.find(|pair| pair[0].0 == pair[1].0) {
             return Err(TreeError::DuplicateLeaf { path: pair[0].0.clone() });
         }
 
@@ -79,6 +103,7 @@ impl Tree {
         for level in 1..=depth {
             let begin = regions.len();
             for (path, _) in &leaves {
+                one_more();
                 let prefix = &path[..level];
                 if regions[begin..].last().is_none_or(|last| last.path != prefix) {
                     regions.push(Region { path: prefix.to_vec(), children: 0..0 });
@@ -90,6 +115,7 @@ impl Tree {
                 let first = next;
                 while regions.get(next).is_some_and(|r| r.path[..level - 1] == regions[parent].path)
                 {
+                    one_more();
                     next += 1;
                 }
                 regions[parent].children = first..next;
@@ -177,6 +203,17 @@ mod tests {
         let empty = tree(2, &[]).unwrap();
         assert_eq!((empty.regions().len(), empty.leaves()), (1, 1..1));
         assert_eq!(empty.sums(vec![], &mut || {}), [Coco::default()]);
+    }
+
+    #[test]
+    fn many_leaves_make_the_same_tree_with_checkpoints() {
+        let names = (0..100_000u32).map(|i| (i * 7919 % 100_000).to_string());
+        let leaves: Vec<_> = names.map(|name| (vec![name[..1].to_string(), name], ())).collect();
+        let mut calls = 0;
+        let (tree, _) = Tree::from_many_leaves(2, leaves.clone(), &mut || calls += 1).unwrap();
+        assert_eq!(tree.regions(), Tree::from_leaves(2, leaves).unwrap().0.regions());
+        // one look at each for the pairs, and two for each of two levels
+        assert!(calls >= 5 * 100_000 / PATHS_PER_CHECKPOINT, "{calls}");
     }
 
     #[test]

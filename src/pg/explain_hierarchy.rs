@@ -4,10 +4,10 @@ use super::catalog::{Dataset, find_release_by_name, read_release};
 use super::errors::{Result, all_required, error, internal, invalid, required};
 use super::hierarchy::{not_carried_out, threads, unfit};
 use super::progress::{Function, Phase, Progress};
+use super::ranges::checkpoint;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    MAX_GROUPS_OF_HG, Prior, Question, ReleasePlan, Shape, SimulationObserver, Tree,
-    expected_errors,
+    MAX_GROUPS_OF_HG, Mechanism, Prior, Question, Shape, SimulationObserver, Tree, expected_errors,
 };
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
@@ -79,7 +79,7 @@ fn dp_explain_hierarchy(
         question.candidates(estimators.as_deref(), consistency.as_deref(), groups).map_err(unfit)
     };
     // what is wrong with the arguments is told before the tables are looked at
-    let max_size = candidates(0)?.first().map_or(0, |candidate| candidate.plan.max_size());
+    let max_size = candidates(0)?.first().map_or(0, |candidate| candidate.mechanism.max_size());
     dataset.check_source()?;
     let (tree, prior, groups) = known.prior(&dataset, max_size)?;
     if estimators.is_none() && groups > MAX_GROUPS_OF_HG {
@@ -90,11 +90,15 @@ fn dp_explain_hierarchy(
     }
     let candidates = candidates(groups)?;
 
-    let plans: Vec<&ReleasePlan> = candidates.iter().map(|candidate| &candidate.plan).collect();
+    let mechanisms: Vec<&Mechanism> = candidates.iter().map(|c| &c.mechanism).collect();
     progress.steps(Phase::Simulating, simulations as usize);
-    let mut watch =
-        Watch { progress: &progress, simulations, candidates: plans.len(), told: Instant::now() };
-    let expected = expected_errors(&plans, &tree, &prior, simulations, threads(), &mut watch)
+    let mut watch = Watch {
+        progress: &progress,
+        simulations,
+        candidates: mechanisms.len(),
+        told: Instant::now(),
+    };
+    let expected = expected_errors(&mechanisms, &tree, &prior, simulations, threads(), &mut watch)
         .map_err(not_carried_out)?;
     let obtained = format!("simulation: {simulations} releases of {}", known.describe());
     let mut rows = Vec::new();
@@ -165,7 +169,8 @@ impl Known {
             )
         })?;
         let depth = dataset.source.hierarchy.len();
-        let (tree, groups) = Tree::from_leaves(depth, leaves).map_err(internal)?;
+        let (tree, groups) =
+            Tree::from_many_leaves(depth, leaves, &mut checkpoint).map_err(internal)?;
         let all = groups.iter().fold(0, |sum: u64, groups| sum.saturating_add(*groups));
         Ok((tree, Prior::Shape { shape, groups }, all))
     }
@@ -205,7 +210,9 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
     let depth = dataset.source.hierarchy.len();
     let regions = read_release(id)?.into_iter().filter(|(path, _)| path.len() == depth);
     let leaves = regions.map(|(path, histogram)| (path, histogram.histogram().clone()));
-    let (tree, leaves) = Tree::from_leaves(depth, leaves.collect()).map_err(internal)?;
+    let leaves = leaves.collect();
+    let (tree, leaves) =
+        Tree::from_many_leaves(depth, leaves, &mut checkpoint).map_err(internal)?;
     let groups = leaves.iter().map(Coco::groups).fold(0, u64::saturating_add);
     Ok((tree, Prior::Leaves(leaves), groups))
 }
@@ -220,7 +227,7 @@ struct Watch<'a> {
 
 impl SimulationObserver for Watch<'_> {
     fn checkpoint(&mut self) {
-        pgrx::check_for_interrupts!();
+        checkpoint();
     }
 
     fn simulated(&mut self, rounds: u32) {

@@ -19,6 +19,7 @@ mod explain_ranges;
 mod hierarchy;
 mod histogram;
 mod interval;
+mod jsonb;
 mod leaves;
 mod ledger;
 mod progress;

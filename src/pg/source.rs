@@ -7,6 +7,7 @@
 use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
 use super::leaves::Leaves;
+use super::ranges::checkpoint;
 use super::relation::{Column, Relation, open};
 use super::session::{exists, extension_schema, extension_type, read_rows};
 use super::stream::Layout;
@@ -342,7 +343,7 @@ impl Source {
         if self.hierarchy.is_empty() && leaves.is_empty() {
             leaves.push((vec![], Coco::default())); // the root is a leaf, also without rows
         }
-        Tree::from_leaves(self.hierarchy.len(), leaves).map_err(internal)
+        Tree::from_many_leaves(self.hierarchy.len(), leaves, &mut checkpoint).map_err(internal)
     }
 
     /// How the columns of the key are held, if keys are equal just if their bytes are, or none is used.

@@ -3,6 +3,7 @@
 
 use super::errors::{Result, error};
 use super::expanded;
+use super::jsonb::Jsonb;
 use super::ranges::checkpoint;
 use crate::coco::{self, Coco, DpCoco, Tally};
 use crate::ranges::{self, Bins, DpRanges, DpRangesFormatError};
@@ -11,7 +12,7 @@ use pgrx::datum::{Datum, Internal};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
-use pgrx::{FromDatum, IntoDatum, direct_function_call_as_datum, varlena_to_byte_slice};
+use pgrx::{FromDatum, IntoDatum, varlena_to_byte_slice};
 use std::ffi::{CStr, CString};
 
 /// A type of values that PostgreSQL stores.
@@ -212,7 +213,7 @@ macro_rules! sql_type {
 
         #[pg_extern(immutable, parallel_safe)]
         fn $to_jsonb(value: $type) -> Jsonb {
-            Jsonb::of(&value)
+            Jsonb::of_text(&value.json())
         }
     };
 }
@@ -221,25 +222,6 @@ sql_type!(Coco: coco_in, coco_out, coco_recv, coco_send, coco_to_jsonb);
 sql_type!(DpCoco: dp_coco_in, dp_coco_out, dp_coco_recv, dp_coco_send, dp_coco_to_jsonb);
 sql_type!(Bins: bins_in, bins_out, bins_recv, bins_send, bins_to_jsonb);
 sql_type!(DpRanges: dp_ranges_in, dp_ranges_out, dp_ranges_recv, dp_ranges_send, dp_ranges_to_jsonb);
-
-/// A jsonb that PostgreSQL made of its text; pgrx's own would be made of a tree of JSON values, which
-/// takes many times as long as the text and cannot be cancelled.
-struct Jsonb(pg_sys::Datum);
-
-impl Jsonb {
-    fn of(value: &impl Stored) -> Jsonb {
-        let text = CString::new(value.json()).expect("JSON has no zero byte");
-        let argument = pg_sys::Datum::from(text.as_ptr());
-        let made = unsafe { direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(argument)]) };
-        Jsonb(made.expect("jsonb_in returns a value"))
-    }
-}
-
-unsafe impl BoxRet for Jsonb {
-    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
-        unsafe { fcinfo.return_raw_datum(self.0) }
-    }
-}
 
 fn input<T: Stored>(text: &CStr) -> Result<T> {
     let invalid = |reason: String| {

@@ -3,7 +3,11 @@ SELECT '[0,100){17:2, 42:5}'::bins, ' [ -3, 4 ) { 3:1,-3 : 2, 3:1, 0:0 } '::bins
 SELECT '[0,100){17:2, 5:5}'::bins::jsonb;
 CREATE TABLE stored (b bins);
 INSERT INTO stored SELECT bins_agg(s * s, 0, 1000000) FROM generate_series(1, 5000) AS s;
-INSERT INTO stored VALUES (NULL), ('[0,16777216){}'), ('[9223372036854775806,9223372036854775807){9223372036854775806:9223372036854775807}');
+INSERT INTO stored VALUES (NULL), ('[-3,4){-3:5, 3:1}'), ('[0,16777216){}'), ('[9223372036854775806,9223372036854775807){9223372036854775806:9223372036854775807}');
+-- byte for byte what PostgreSQL makes of the same text
+SELECT count(*) AS rows, count(*) FILTER (WHERE record_image_eq(ROW(b::jsonb), ROW((b::jsonb)::text::jsonb))) AS same,
+       count(*) FILTER (WHERE b::jsonb->'counts' = regexp_replace(substring(b::text, '{.*'), '(-?\d+):', '"\1":', 'g')::jsonb) AS right
+  FROM stored;
 CREATE TABLE copied (LIKE stored);
 \copy stored TO PROGRAM 'cat > /tmp/pg_dp_bins.bin' (FORMAT binary)
 \copy copied FROM PROGRAM 'cat /tmp/pg_dp_bins.bin; rm /tmp/pg_dp_bins.bin' (FORMAT binary)

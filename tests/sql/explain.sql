@@ -35,14 +35,14 @@ SELECT DISTINCT obtained FROM dp_explain_hierarchy('census', 1, mean_size => 2.5
 -- it comes true: for each candidate and level the mean error of 60 releases is within seven standard errors of the expected
 -- one; should that fail once in 10^7 runs, it is chance. The standard errors are small enough for that to say something.
 CREATE TABLE released AS
-  SELECT estimator, n, r.* FROM unnest('{cut,Hc}'::text[]) AS estimator, generate_series(1, 60) AS n,
+  SELECT estimator, n, r.* FROM unnest('{cut,Hc,select:cut|Hc}'::text[]) AS estimator, generate_series(1, 60) AS n,
          LATERAL dp_hierarchy_release('census', 1 + 0 * n, ARRAY[estimator]) AS r;
 CREATE TABLE error AS
   WITH difference AS (
       SELECT estimator, n, level, path, size, sum(groups) AS d
         FROM (TABLE released UNION ALL
               SELECT estimator, n, level, path, size, -groups
-                FROM dp.release_rows, unnest('{cut,Hc}'::text[]) AS estimator, generate_series(1, 60) AS n
+                FROM dp.release_rows, unnest('{cut,Hc,select:cut|Hc}'::text[]) AS estimator, generate_series(1, 60) AS n
                WHERE dataset = 'census' AND release = 'exact') AS of_both
        GROUP BY estimator, n, level, path, size
   ), moved AS (
@@ -54,7 +54,7 @@ WITH found AS (
     SELECT estimator, level, avg(emd) AS emd, var_samp(emd) / count(*) AS variance FROM error GROUP BY estimator, level
 )
 SELECT level, estimators, abs(emd / regions - expected_emd) < 7 * spread AS as_expected, spread < expected_emd / 10 AS precise
-  FROM dp_explain_hierarchy('census', 1, '{cut,Hc}', '{matching}', release => 'exact', simulations => 200)
+  FROM dp_explain_hierarchy('census', 1, '{cut,Hc,select:cut|Hc}', '{matching}', release => 'exact', simulations => 200)
   JOIN found USING (level) CROSS JOIN LATERAL (SELECT sqrt(standard_error ^ 2 + variance / regions ^ 2) AS spread) AS s
  WHERE estimators = ARRAY[estimator] ORDER BY level, estimators;
 
@@ -97,7 +97,7 @@ SELECT * FROM error_of($$SELECT dp_explain_hierarchy('many', 1, consistency => '
 
 -- arguments that are refused
 SELECT e.* FROM (VALUES ('NULL, 1'), ('''nowhere'', 1'), ('''census'', NULL'), ('''census'', -1'), ('''census'', 1e-12'),
-    ('''census'', 1, ''{Hx}'''), ('''census'', 1, ''{Hc/Hc/Hc}'''), ('''census'', 1, ''{}'''), ('''census'', 1, ''{NULL}'''),
+    ('''census'', 1, ''{Hx}'''), ('''census'', 1, ''{select:Hc}'''), ('''census'', 1, ''{Hc/select:Hc|Hg}'''), ('''census'', 1, ''{Hc/Hc/Hc}'''), ('''census'', 1, ''{}'''), ('''census'', 1, ''{NULL}'''),
     ('''census'', 1, consistency => ''{mean}'''), ('''census'', 1, consistency => ''{}'''), ('''census'', 1, ''{Hg}'', ''{chain}'''),
     ('''census'', 1, max_size => 0'), ('''census'', 1, budget_shares => ''{1}'''),
     ('''census'', 1, simulations => 1'), ('''census'', 1, simulations => 1001'), ('''census'', 1, simulations => NULL'),

@@ -1,6 +1,13 @@
 -- coco and dp_coco: text, binary and jsonb forms.
 SELECT '{1:2, 2:1, 4:1}'::coco, ' { 4:1,1 : 2, 1:1, 9:0 } '::coco AS any_order, '{}'::dp_coco;
 SELECT '{1:2, 10:1}'::coco::jsonb, '{1:2, 10:1}'::dp_coco::jsonb;
+-- byte for byte what PostgreSQL makes of the same text
+SELECT n, record_image_eq(ROW(h::jsonb), ROW(regexp_replace(h::text, '(\d+):', '"\1":', 'g')::jsonb)) AS same
+  FROM (VALUES (0), (1), (15), (16), (17), (32), (33), (20000)) AS numbers(n),
+       LATERAL (SELECT coalesce(coco_agg(h), '{}') AS h
+                  FROM (SELECT format('{%s:%s}', s * s * 7 % 1000003, s * s * s * 997)::coco AS h FROM generate_series(1::bigint, n) AS s) AS one) AS x;
+SELECT '{0:1, 9223372036854775807:9223372036854775806}'::coco::jsonb AS largest,
+       record_image_eq(ROW('{0:1, 9223372036854775807:9223372036854775806}'::coco::jsonb), ROW('{"0":1, "9223372036854775807":9223372036854775806}'::jsonb)) AS same;
 
 -- through a table, a toasted value and the binary protocol
 CREATE TABLE stored (h coco, d dp_coco);
