@@ -19,6 +19,7 @@ mod explain_ranges;
 mod hierarchy;
 mod histogram;
 mod interval;
+mod leaf_histograms;
 mod leaves;
 mod ledger;
 mod progress;
