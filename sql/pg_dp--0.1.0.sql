@@ -445,7 +445,7 @@ COMMENT ON FUNCTION dp_verify_ledger() IS
     'recomputes the ledger''s hash chain and sums: whole is true if no entry was changed, removed or put in between. More than one epoch means that the database was restored from a backup, or promoted, since the first charge';
 
 
--- Releases of a hierarchy (hierarchy.rs, explain_hierarchy.rs, consistent.rs) ---------------------
+-- Releases of a hierarchy (hierarchy.rs, leaf_histograms.rs, explain_hierarchy.rs, consistent.rs) -----
 
 CREATE FUNCTION dp_hierarchy_release(
         dataset text, epsilon float8, estimators text[] DEFAULT '{auto}',
@@ -456,6 +456,30 @@ CREATE FUNCTION dp_hierarchy_release(
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_hierarchy_release(text, float8, text[], text, bigint, float8[], text) IS
     'releases the histogram of every region of a dataset''s hierarchy with epsilon-differential privacy: integers that are not negative, add up, and keep the public numbers of groups. Rows with groups = 0 are left out; the root''s path is {}. A release with a name is stored and answered from the store, free, when asked for again';
+
+CREATE FUNCTION dp.leaf_histograms_add(internal, max_size bigint, VARIADIC "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'leaf_histograms_add' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dp.leaf_histograms_add(internal, bigint, "any") IS 'inside of the aggregate dp.leaf_histograms';
+CREATE FUNCTION dp.leaf_histograms_merge(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'leaf_histograms_merge_wrapper' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dp.leaf_histograms_merge(internal, internal) IS 'inside of the aggregate dp.leaf_histograms';
+CREATE FUNCTION dp.leaf_histograms_write(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'leaf_histograms_write_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dp.leaf_histograms_write(internal) IS 'inside of the aggregate dp.leaf_histograms';
+CREATE FUNCTION dp.leaf_histograms_read(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'leaf_histograms_read_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dp.leaf_histograms_read(bytea, internal) IS 'inside of the aggregate dp.leaf_histograms';
+
+-- In schema dp, where nobody can put another one that fits the columns of a table better.
+CREATE AGGREGATE dp.leaf_histograms(max_size bigint, VARIADIC "any") (
+    SFUNC = dp.leaf_histograms_add, STYPE = internal, COMBINEFUNC = dp.leaf_histograms_merge,
+    SERIALFUNC = dp.leaf_histograms_write, DESERIALFUNC = dp.leaf_histograms_read,
+    FINALFUNC = dp.leaf_histograms_write, FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE dp.leaf_histograms(bigint, "any") IS
+    'inside of dp_hierarchy_release: the exact histogram of each lowest region, CONFIDENTIAL, from columns that tell the region and then the size of a group; its bytes can change with every version';
+-- CREATE AGGREGATE always writes "immutable", but what a region prints as can depend on settings
+UPDATE pg_catalog.pg_proc SET provolatile = 's' WHERE oid = 'dp.leaf_histograms(bigint, "any")'::pg_catalog.regprocedure;
 
 CREATE FUNCTION dp_explain_hierarchy(
         dataset text, epsilon float8, estimators text[] DEFAULT NULL, consistency text[] DEFAULT NULL,

@@ -15,6 +15,7 @@ mod histogram;
 mod isotonic;
 mod mechanism;
 mod prior;
+mod region_tallies;
 mod simplex;
 mod smoothing;
 mod statistics;
@@ -27,6 +28,7 @@ pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
 pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};
+pub use region_tallies::{RegionHistograms, RegionTallies, read_histograms, write_histograms};
 pub use statistics::{StatisticsError, emd};
 
 pub(crate) use isotonic::{Arithmetic, Block, pool_adjacent_violators};

@@ -10,7 +10,7 @@ use std::fmt::{self, Write};
 const VERSION: u8 = 1;
 
 /// Sizes read or written between two calls of the caller's checkpoint.
-const CHECKPOINT_EVERY: usize = 1 << 14;
+pub(super) const CHECKPOINT_EVERY: usize = 1 << 14;
 
 /// Why a text or a byte string is no histogram. Messages never repeat the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,23 +85,8 @@ impl Coco {
         if *version != VERSION {
             return Err(FormatError::Version(*version));
         }
-        // the length comes first; nothing is allocated for one that cannot be
-        let (length, mut rest) = match postcard::take_from_bytes::<usize>(body) {
-            Ok((length, _)) if length > MAX_DISTINCT_SIZES => return Err(FormatError::TooLong),
-            Ok(taken) => taken,
-            Err(_) => return Err(FormatError::Corrupt),
-        };
-        let mut runs = Vec::with_capacity(length.min(body.len()));
-        for i in 0..length {
-            if i.is_multiple_of(CHECKPOINT_EVERY) {
-                checkpoint();
-            }
-            let run: Run;
-            (run, rest) = postcard::take_from_bytes(rest).map_err(|_| FormatError::Corrupt)?;
-            runs.push(run);
-        }
-        match rest {
-            [] => Coco::from_sorted_runs(runs).ok_or(FormatError::Corrupt),
+        match take_histogram(body, checkpoint)? {
+            (histogram, []) => Ok(histogram),
             _ => Err(FormatError::Corrupt),
         }
     }
@@ -135,6 +120,30 @@ impl Coco {
         text.push('}');
         text
     }
+}
+
+/// Reads runs as postcard writes them; gives back the bytes that follow them.
+pub(super) fn take_histogram<'a>(
+    bytes: &'a [u8],
+    checkpoint: &mut dyn FnMut(),
+) -> Result<(Coco, &'a [u8]), FormatError> {
+    // the length comes first; nothing is allocated for one that cannot be
+    let (length, mut rest) = match postcard::take_from_bytes::<usize>(bytes) {
+        Ok((length, _)) if length > MAX_DISTINCT_SIZES => return Err(FormatError::TooLong),
+        Ok(taken) => taken,
+        Err(_) => return Err(FormatError::Corrupt),
+    };
+    let mut runs = Vec::with_capacity(length.min(rest.len()));
+    for i in 0..length {
+        if i.is_multiple_of(CHECKPOINT_EVERY) {
+            checkpoint();
+        }
+        let run: Run;
+        (run, rest) = postcard::take_from_bytes(rest).map_err(|_| FormatError::Corrupt)?;
+        runs.push(run);
+    }
+    let histogram = Coco::from_sorted_runs(runs).ok_or(FormatError::Corrupt)?;
+    Ok((histogram, rest))
 }
 
 fn parse_number(text: &str) -> Result<u64, FormatError> {

@@ -53,7 +53,8 @@ pub struct TooManySizes;
 
 impl Tallies {
     /// How many pairs of a region and a size may occur: as many as the methods take that hold every
-    /// size of every region. While lists are merged, a pair takes 32 bytes, 2 GiB in all.
+    /// size of every region. While lists are merged, a pair takes 32 bytes, 2 GiB in all, in
+    /// each process that counts.
     pub const MOST_PAIRS: usize = 1 << 26;
 
     pub fn new(words: &mut impl Rng) -> Tallies {

@@ -1,14 +1,16 @@
 //! The exact histograms of a dataset's leaf regions, from one scan of each of its tables.
 //!
 //! PostgreSQL scans; grouping and joining are done here, by [`GroupSizes`], in the memory that one of
-//! the executor's hash tables may have and in temporary files. [`Tallies`] counts the groups, each where
-//! it comes out, or at once where a row is one.
+//! the executor's hash tables may have and in temporary files. [`RegionTallies`] counts the groups, each
+//! where it comes out, or at once where a row is one. Rows of groups with their sizes come from the
+//! aggregate in `leaf_histograms`.
 
 use super::errors::{Result, error, internal};
 use super::stream::{Layout, StreamedRow, stream_rows};
 use super::temporary_file::BufferedFile;
 use crate::coco::{
-    Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, Tallies, TooManySizes,
+    GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
+    RegionTallies, Tallies, TooManySizes,
 };
 use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -19,7 +21,7 @@ use std::ops::Range;
 /// The histograms of all leaf regions, by path. Confidential.
 pub(super) struct Leaves {
     regions: Regions,
-    tallies: Tallies,
+    tallies: RegionTallies,
     /// Larger sizes count at it.
     max_size: u32,
 }
@@ -29,25 +31,29 @@ impl Leaves {
     pub(super) fn new(max_size: u64, regions: &[Layout]) -> Result<Leaves> {
         let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
         let regions = Regions::new(regions)?;
-        let tallies = Tallies::new(&mut words_from_system().map_err(internal)?);
+        let tallies = RegionTallies::new(&mut words_from_system().map_err(internal)?);
         Ok(Leaves { regions, tallies, max_size })
     }
 
-    /// From a query whose rows are groups: the region's columns, then the size. A row without a region
-    /// is no group.
-    pub(super) fn read_sizes(&mut self, sql: &str) -> Result<()> {
-        let depth = self.regions.columns.end;
-        stream_rows(sql, |row| match self.regions.number(row) {
-            Some(region) => self.add(region, entities(row, depth), 1),
+    /// A row that is a group: the region's columns, then the size. A row without a region is no group.
+    #[inline]
+    pub(super) fn add_group(&mut self, row: &StreamedRow) -> Result<()> {
+        match self.regions.number(row, &mut self.tallies) {
+            Some(region) => self.add(region, entities(row, self.regions.columns.end), 1),
             None => Ok(()),
-        })
+        }
+    }
+
+    /// What another process has counted.
+    pub(super) fn add_histograms(&mut self, histograms: &RegionHistograms) -> Result<()> {
+        self.tallies.add_histograms(histograms, &mut checkpoint).map_err(too_many)
     }
 
     /// From a query whose rows stand for many groups each: the region's columns, then a histogram.
     pub(super) fn read_histograms(&mut self, sql: &str) -> Result<()> {
         let depth = self.regions.columns.end;
         stream_rows(sql, |row| {
-            let Some(region) = self.regions.number(row) else { return Ok(()) };
+            let Some(region) = self.regions.number(row, &mut self.tallies) else { return Ok(()) };
             let Some(histogram) = row.histogram(depth)? else { return Ok(()) };
             histogram.runs().iter().try_for_each(|run| {
                 self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups)
@@ -65,7 +71,7 @@ impl Leaves {
         stream_rows(sql, |row| {
             // of a row without a group there is no region either
             if row.has_all(depth..depth + key.len())
-                && let Some(region) = self.regions.number(row)
+                && let Some(region) = self.regions.number(row, &mut self.tallies)
             {
                 keys.put(row, depth..depth + key.len());
                 let key = keys.finish_with(region);
@@ -90,7 +96,7 @@ impl Leaves {
         let (depth, width) = (self.regions.columns.end, key.len());
         stream_rows(groups, |row| {
             // checked tables have a region in every row
-            if let Some(region) = self.regions.number(row)
+            if let Some(region) = self.regions.number(row, &mut self.tallies)
                 && row.has_all(depth..depth + width)
             {
                 keys.put(row, depth..depth + width);
@@ -110,12 +116,8 @@ impl Leaves {
     }
 
     /// Each region's path with its histogram.
-    pub(super) fn histograms(self) -> Result<Vec<(Vec<String>, Coco)>> {
-        let numbers = self.regions.by_path;
-        let histograms = self.tallies.histograms(numbers.len(), &mut checkpoint);
-        let mut histograms = histograms.map_err(too_many)?;
-        let mut histogram = |number: u32| std::mem::take(&mut histograms[number as usize]);
-        Ok(numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect())
+    pub(super) fn histograms(self) -> Result<RegionHistograms> {
+        self.tallies.histograms(&mut checkpoint).map_err(too_many)
     }
 
     fn group_sizes(&self) -> Result<GroupSizes<BufferedFile>> {
@@ -152,7 +154,7 @@ fn too_many(_: TooManySizes) -> ErrorReport {
     .set_hint(format!("All together may have {}. Lower max_size.", Tallies::MOST_PAIRS))
 }
 
-fn checkpoint() {
+pub(super) fn checkpoint() {
     pgrx::check_for_interrupts!();
 }
 
@@ -197,14 +199,13 @@ impl Keys {
     }
 }
 
-/// The regions that occur, numbered.
+/// The regions of rows.
 ///
 /// A region is what its columns print. Printing is slow, but the same bytes print the same.
 struct Regions {
     columns: Range<usize>,
     keys: Keys,
     by_bytes: HashMap<GroupKey, u32, KeyHasher>,
-    by_path: HashMap<Vec<String>, u32>,
     /// That of the row before: in many tables the rows of a region lie together.
     last: Option<(GroupKey, u32)>,
 }
@@ -216,13 +217,14 @@ impl Regions {
             columns: 0..layouts.len(),
             keys: Keys::new(layouts)?,
             by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
-            by_path: HashMap::new(),
             last: None,
         })
     }
 
-    /// The number of a row's region; the row begins with the region's columns. None if one is NULL.
-    fn number(&mut self, row: &StreamedRow) -> Option<u32> {
+    /// The number that the tallies give to a row's region; the row begins with the region's columns.
+    /// None if one is NULL.
+    #[inline]
+    fn number(&mut self, row: &StreamedRow, tallies: &mut RegionTallies) -> Option<u32> {
         if !row.has_all(self.columns.clone()) {
             return None;
         }
@@ -232,19 +234,15 @@ impl Regions {
             Some((last, number)) if last == bytes => return Some(number),
             _ => match self.by_bytes.get(&bytes) {
                 Some(&number) => number,
-                None => self.new_number(row, bytes),
+                None => {
+                    let path = self.columns.clone().map(|column| row.printed(column)).collect();
+                    let number = tallies.number(path);
+                    self.by_bytes.insert(bytes, number);
+                    number
+                }
             },
         };
         self.last = Some((bytes, number));
         Some(number)
-    }
-
-    /// The number of a region whose bytes occur for the first time.
-    fn new_number(&mut self, row: &StreamedRow, bytes: GroupKey) -> u32 {
-        let path = self.columns.clone().map(|column| row.printed(column)).collect();
-        let next = self.by_path.len() as u32;
-        let number = *self.by_path.entry(path).or_insert(next);
-        self.by_bytes.insert(bytes, number);
-        number
     }
 }

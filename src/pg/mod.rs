@@ -20,6 +20,7 @@ mod hierarchy;
 mod histogram;
 mod interval;
 mod jsonb;
+mod leaf_histograms;
 mod leaves;
 mod ledger;
 mod progress;

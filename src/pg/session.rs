@@ -99,10 +99,12 @@ impl Drop for Usage {
     }
 }
 
-/// Lets the planner read whole tables only, for the rest of [`as_reader`]'s action.
+/// Lets the planner read whole tables only, by PostgreSQL's own costs, for the rest of [`as_reader`]'s action.
 ///
 /// A release reads all rows anyway. A caller who forbids sequential scans in a SERIALIZABLE
-/// transaction would else see in pg_locks which pages of an index it read.
+/// transaction would else see in pg_locks which pages of an index it read. One who can move the size
+/// from which on a table is read by parallel workers, which pg_stat_activity shows, would find out
+/// how many pages the table has.
 pub(super) fn read_whole_tables() {
     let of_an_index = [c"enable_indexscan", c"enable_indexonlyscan", c"enable_bitmapscan"];
     // with all of these off the cheapest plan could still be one by an index
@@ -115,9 +117,20 @@ pub(super) fn read_whole_tables() {
         c"enable_nestloop",
         c"enable_material",
     ];
+    let defaults = [
+        (c"min_parallel_table_scan_size", c"8MB"),
+        (c"parallel_setup_cost", c"1000"),
+        (c"parallel_tuple_cost", c"0.1"),
+        (c"seq_page_cost", c"1"),
+        (c"cpu_tuple_cost", c"0.01"),
+        (c"cpu_operator_cost", c"0.0025"),
+    ];
     unsafe {
         of_an_index.into_iter().for_each(|name| set_for_now(name, c"off"));
+        // would have each partition counted by a state of its own
+        set_for_now(c"enable_partitionwise_aggregate", c"off");
         of_whole_tables.into_iter().for_each(|name| set_for_now(name, c"on"));
+        defaults.into_iter().for_each(|(name, value)| set_for_now(name, value));
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
+use super::leaf_histograms;
 use super::leaves::Leaves;
 use super::ranges::checkpoint;
 use super::relation::{Column, Relation, open};
@@ -379,6 +380,12 @@ impl Source {
         let entities = open(self.entities, "entities")?.name;
         let select =
             |columns: &[String], rows: &str| format!("SELECT {} FROM {rows}", columns.join(", "));
+        if let Some(size) = &size
+            && self.rows_are_groups()
+            && !self.rows_are_histograms()?
+        {
+            return leaf_histograms::read_sizes(&entities, &regions, size, max_size);
+        }
         let mut leaves = Leaves::new(max_size, &self.hierarchy_layout()?)?;
         match (self.groups, size) {
             (Some(groups), size) => {
@@ -392,11 +399,8 @@ impl Source {
                 )?;
             }
             (None, Some(size)) => {
-                let rows = select(&[&regions[..], &[size]].concat(), &entities);
-                match self.rows_are_histograms()? {
-                    true => leaves.read_histograms(&rows)?,
-                    false => leaves.read_sizes(&rows)?,
-                }
+                let columns = [&regions[..], &[size]].concat();
+                leaves.read_histograms(&select(&columns, &entities))?;
             }
             (None, None) => {
                 let columns = [&regions[..], &key].concat();

@@ -1,6 +1,6 @@
 //! The rows of a SELECT one by one as the executor makes them, without a copy of them all.
 
-use super::errors::{Result, internal};
+use super::errors::{Result, internal, invalid};
 use super::types::read_stored;
 use crate::coco::Coco;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
@@ -37,6 +37,12 @@ impl Layout {
 struct Column {
     type_oid: Oid,
     layout: Layout,
+}
+
+impl Column {
+    fn of(type_oid: Oid) -> Column {
+        Column { type_oid, layout: Layout::of(type_oid) }
+    }
 }
 
 /// A row, for as long as it is visited. Columns are counted from 0.
@@ -132,6 +138,53 @@ fn sign_extended(value: Datum, width: usize) -> i64 {
     ((value.value() as i64) << unused) >> unused
 }
 
+/// The arguments of a function with VARIADIC "any", as a row.
+#[derive(Default)]
+pub(super) struct Arguments {
+    columns: Vec<Column>,
+    values: Vec<Datum>,
+    nulls: Vec<bool>,
+}
+
+impl Arguments {
+    /// Those of a call from argument `first` on. Error: their types are not known, or one is written as
+    /// a string of C.
+    pub(super) unsafe fn of(fcinfo: pg_sys::FunctionCallInfo, first: usize) -> Result<Arguments> {
+        let column = |argument: usize| {
+            let type_oid =
+                unsafe { pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, argument as c_int) };
+            let is_value =
+                type_oid != Oid::INVALID && unsafe { pg_sys::get_typlen(type_oid) } >= -1;
+            is_value.then(|| Column::of(type_oid))
+        };
+        let arguments = unsafe { (*fcinfo).nargs } as usize;
+        let columns: Option<Vec<Column>> = (first..arguments).map(column).collect();
+        let columns = columns.ok_or_else(|| {
+            invalid("the arguments must be columns", "Cast constants, for example 'a'::text.")
+        })?;
+        let (values, nulls) = (vec![Datum::null(); columns.len()], vec![true; columns.len()]);
+        Ok(Arguments { columns, values, nulls })
+    }
+
+    pub(super) fn layouts(&self) -> Vec<Layout> {
+        self.columns.iter().map(|column| column.layout).collect()
+    }
+
+    /// The row of another call of the same function.
+    pub(super) unsafe fn row(
+        &mut self,
+        fcinfo: pg_sys::FunctionCallInfo,
+        first: usize,
+    ) -> StreamedRow<'_> {
+        let Arguments { columns, values, nulls } = self;
+        let arguments = unsafe { (*fcinfo).args.as_slice(first + columns.len()) };
+        for (i, argument) in arguments[first..].iter().enumerate() {
+            (values[i], nulls[i]) = (argument.value, argument.isnull);
+        }
+        StreamedRow { values, nulls, columns }
+    }
+}
+
 /// Where the executor sends rows. The first field makes it a `DestReceiver` of PostgreSQL.
 #[repr(C)]
 struct Receiver<V> {
@@ -182,8 +235,7 @@ unsafe extern "C-unwind" fn start_up<V>(
             let receiver = &mut *receiver.cast::<Receiver<V>>();
             let types = (1..=(*descriptor).natts)
                 .map(|position| pg_sys::SPI_gettypeid(descriptor, position));
-            receiver.columns =
-                types.map(|type_oid| Column { type_oid, layout: Layout::of(type_oid) }).collect();
+            receiver.columns = types.map(Column::of).collect();
         });
     }
 }

@@ -94,15 +94,11 @@ INSERT INTO far_regions VALUES (11, NULL, 'no state'), (NULL, 'no', 'group'); --
 SELECT dp_create_dataset('far', 'far_regions', '{id}', '{state,county}', epsilon_budget => 1e9);
 SELECT level, right(path[level], 10), length(path[level]), size, groups FROM dp_hierarchy_release('far', 1e6) ORDER BY 1, 2;
 
--- entities come in the order of a parallel plan, or through a cursor
-SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
-EXPLAIN (COSTS OFF) SELECT state, county, k_bigint FROM person;
+-- entities come from a parallel worker, or through a cursor
+SELECT count(*) AS set FROM (SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) AS s;
 SET work_mem = '64MB';
 SELECT d.* FROM differences('k_text') AS d;
 SET work_mem = '64kB';
-SELECT d.* FROM differences('k_text') AS d;
-RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
-SELECT count(*) AS set FROM (SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) AS s;
 SELECT d.* FROM differences('k_text') AS d;
 SELECT count(*) AS reset FROM (SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) AS s;
 BEGIN;

@@ -1,0 +1,207 @@
+//! The histograms of regions that are known by their paths, also counted by several processes.
+//!
+//! Each process numbers the regions that it meets on its own. What it passes on are paths and
+//! histograms, as bytes: for each region its path and its runs, as postcard writes them.
+
+use super::histogram::Coco;
+use super::storage::{CHECKPOINT_EVERY, FormatError, take_histogram};
+use super::tallies::{Tallies, TooManySizes};
+use rand::Rng;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Regions' paths from below the root, each with its histogram.
+pub type RegionHistograms = Vec<(Vec<String>, Coco)>;
+
+/// Counts the groups of each region and size.
+pub struct RegionTallies {
+    numbers: HashMap<Vec<String>, u32>,
+    tallies: Tallies,
+}
+
+impl RegionTallies {
+    pub fn new(words: &mut impl Rng) -> RegionTallies {
+        RegionTallies { numbers: HashMap::new(), tallies: Tallies::new(words) }
+    }
+
+    /// The number of the region with that path; a new one if it did not occur before.
+    pub fn number(&mut self, path: Vec<String>) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(path).or_insert(next)
+    }
+
+    /// Adds `groups` groups of one size to the region of that number; as [`Tallies::add`].
+    #[inline]
+    pub fn add(
+        &mut self,
+        region: u32,
+        size: u32,
+        groups: u64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<(), TooManySizes> {
+        self.tallies.add(region, size, groups, checkpoint)
+    }
+
+    /// Adds what another process has counted. Sizes above `u32::MAX` count at it.
+    pub fn add_histograms(
+        &mut self,
+        histograms: &RegionHistograms,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<(), TooManySizes> {
+        for (path, histogram) in histograms {
+            let region = self.number(path.clone());
+            for run in histogram.runs() {
+                let size = u32::try_from(run.size).unwrap_or(u32::MAX);
+                self.add(region, size, run.groups, checkpoint)?;
+            }
+            checkpoint();
+        }
+        Ok(())
+    }
+
+    /// The histograms of all regions that have a number. Errors: as for `add`.
+    pub fn histograms(
+        self,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<RegionHistograms, TooManySizes> {
+        let mut histograms = self.tallies.histograms(self.numbers.len(), checkpoint)?;
+        let mut histogram = |number: u32| std::mem::take(&mut histograms[number as usize]);
+        Ok(self.numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect())
+    }
+}
+
+/// Histograms as bytes. A run of a size up to 5,000,000 and of less than 2^21 groups takes at most 7.
+pub fn write_histograms(histograms: &RegionHistograms, checkpoint: &mut dyn FnMut()) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (path, histogram) in histograms {
+        bytes = extended(bytes, path);
+        bytes = extended(bytes, &histogram.runs().len());
+        for runs in histogram.runs().chunks(CHECKPOINT_EVERY) {
+            bytes = runs.iter().fold(bytes, extended);
+            checkpoint();
+        }
+    }
+    bytes
+}
+
+fn extended<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> {
+    // writing into a growing vector cannot fail
+    postcard::to_extend(value, bytes).unwrap_or_default()
+}
+
+/// What [`write_histograms`] has written.
+pub fn read_histograms(
+    mut bytes: &[u8],
+    checkpoint: &mut dyn FnMut(),
+) -> Result<RegionHistograms, FormatError> {
+    let mut histograms = Vec::new();
+    while !bytes.is_empty() {
+        let (path, histogram);
+        (path, bytes) = postcard::take_from_bytes(bytes).map_err(|_| FormatError::Corrupt)?;
+        (histogram, bytes) = take_histogram(bytes, checkpoint)?;
+        histograms.push((path, histogram));
+    }
+    Ok(histograms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::histogram::{LARGEST, Run};
+    use super::*;
+    use proptest::prelude::*;
+    use rand_chacha::ChaCha20Rng;
+    use rand_chacha::rand_core::SeedableRng;
+    use std::collections::BTreeMap;
+
+    type Groups = (Vec<String>, u32, u64);
+
+    fn tallies(seed: u64) -> RegionTallies {
+        RegionTallies::new(&mut ChaCha20Rng::seed_from_u64(seed))
+    }
+
+    fn counted(seed: u64, groups: &[Groups]) -> RegionHistograms {
+        let mut tallies = tallies(seed);
+        for (path, size, groups) in groups {
+            let region = tallies.number(path.clone());
+            assert_eq!(tallies.add(region, *size, *groups, &mut || {}), Ok(()));
+        }
+        tallies.histograms(&mut || {}).unwrap()
+    }
+
+    /// Some groups in regions of two levels, of which some read alike when joined, or are empty.
+    fn groups() -> impl Strategy<Value = Vec<Groups>> {
+        let path = prop::collection::vec(prop::sample::select(vec!["", "a", "b", "ab", "ä"]), 2);
+        let path = path.prop_map(|path| path.into_iter().map(String::from).collect());
+        let size = prop_oneof![0..20u32, 0..100_000u32, Just(u32::MAX)];
+        prop::collection::vec((path, size, 1..3u64), 0..2000)
+    }
+
+    proptest! {
+        #[test]
+        fn parts_that_processes_pass_on_add_up_to_the_whole(
+            groups in groups(),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+        ) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(groups.len() + 1)).collect();
+            cuts.extend([0, groups.len()]);
+            cuts.sort_unstable();
+            let mut whole = tallies(0);
+            for (seed, cut) in (1..).zip(cuts.windows(2)) {
+                let part = write_histograms(&counted(seed, &groups[cut[0]..cut[1]]), &mut || {});
+                let part = read_histograms(&part, &mut || {}).unwrap();
+                prop_assert_eq!(whole.add_histograms(&part, &mut || {}), Ok(()));
+            }
+            let mut expected = BTreeMap::<Vec<String>, Vec<Run>>::new();
+            for (path, size, groups) in groups {
+                expected.entry(path).or_default().push(Run { size: size.into(), groups });
+            }
+            let expected: BTreeMap<_, Coco> =
+                expected.into_iter().map(|(path, runs)| (path, runs.into_iter().collect())).collect();
+            prop_assert_eq!(BTreeMap::from_iter(whole.histograms(&mut || {}).unwrap()), expected);
+        }
+
+        #[test]
+        fn damaged_bytes_are_an_error_or_valid_histograms(
+            groups in groups(),
+            place in any::<prop::sample::Index>(),
+            change in 1..=255u8,
+            end in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = write_histograms(&counted(1, &groups), &mut || {});
+            prop_assume!(!bytes.is_empty());
+            let place = place.index(bytes.len());
+            bytes[place] ^= change;
+            bytes.truncate(end.index(bytes.len() + 1));
+            if let Ok(histograms) = read_histograms(&bytes, &mut || {}) {
+                for (_, histogram) in histograms {
+                    prop_assert_eq!(Coco::from_sorted_runs(histogram.runs().to_vec()), Some(histogram));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_pairs_as_there_may_be_fit_into_a_datum() {
+        let run = Run { size: 5_000_000, groups: (1 << 21) - 1 };
+        let length = |runs| {
+            let histograms = vec![(vec![], Coco::from_ascending(runs))];
+            write_histograms(&histograms, &mut || {}).len()
+        };
+        let taken = length(vec![run].into_iter()) - length(vec![].into_iter());
+        // leaves half a gigabyte for the paths
+        assert!(taken * Tallies::MOST_PAIRS < 500_000_000);
+    }
+
+    #[test]
+    fn numbers_of_groups_and_sizes_saturate() {
+        let path = vec!["r".to_string()];
+        let of = |size, groups| {
+            vec![(path.clone(), Coco::from_ascending([Run { size, groups }].into_iter()))]
+        };
+        let mut tallies = tallies(1);
+        for part in [of(LARGEST, LARGEST), of(1 << 40, 7)] {
+            assert_eq!(tallies.add_histograms(&part, &mut || {}), Ok(()));
+        }
+        assert_eq!(tallies.histograms(&mut || {}), Ok(of(u32::MAX.into(), LARGEST)));
+    }
+}
