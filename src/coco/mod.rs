@@ -35,4 +35,4 @@ pub(crate) use isotonic::{Arithmetic, Block, pool_adjacent_violators};
 pub(crate) use simplex::project_weighted;
 pub(crate) use statistics::emd_with_empty_groups;
 pub use storage::FormatError;
-pub use tallies::{Tallies, TooManySizes};
+pub use tallies::{Tallies, TooMany};

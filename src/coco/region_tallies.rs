@@ -5,7 +5,7 @@
 
 use super::histogram::Coco;
 use super::storage::{CHECKPOINT_EVERY, FormatError, take_histogram};
-use super::tallies::{Tallies, TooManySizes};
+use super::tallies::{Tallies, TooMany};
 use rand::Rng;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -17,17 +17,31 @@ pub type RegionHistograms = Vec<(Vec<String>, Coco)>;
 pub struct RegionTallies {
     numbers: HashMap<Vec<String>, u32>,
     tallies: Tallies,
+    most_regions: usize,
 }
 
 impl RegionTallies {
     pub fn new(words: &mut impl Rng) -> RegionTallies {
-        RegionTallies { numbers: HashMap::new(), tallies: Tallies::new(words) }
+        RegionTallies {
+            numbers: HashMap::new(),
+            tallies: Tallies::new(words),
+            most_regions: RegionTallies::MOST_REGIONS,
+        }
     }
 
+    /// How many regions may occur. Paths, histograms and the tree of all regions take up to 0.7 KB for
+    /// each where names are short, 6 GB in all.
+    pub const MOST_REGIONS: usize = 1 << 23;
+
     /// The number of the region with that path; a new one if it did not occur before.
-    pub fn number(&mut self, path: Vec<String>) -> u32 {
-        let next = self.numbers.len() as u32;
-        *self.numbers.entry(path).or_insert(next)
+    ///
+    /// Errors: the region is one too many.
+    pub fn number(&mut self, path: Vec<String>) -> Result<u32, TooMany> {
+        let next = self.numbers.len();
+        if next == self.most_regions && !self.numbers.contains_key(&path) {
+            return Err(TooMany::Regions);
+        }
+        Ok(*self.numbers.entry(path).or_insert(next as u32))
     }
 
     /// Adds `groups` groups of one size to the region of that number; as [`Tallies::add`].
@@ -38,18 +52,20 @@ impl RegionTallies {
         size: u32,
         groups: u64,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<(), TooManySizes> {
+    ) -> Result<(), TooMany> {
         self.tallies.add(region, size, groups, checkpoint)
     }
 
     /// Adds what another process has counted. Sizes above `u32::MAX` count at it.
+    ///
+    /// Errors: as for `number` and `add`.
     pub fn add_histograms(
         &mut self,
         histograms: &RegionHistograms,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<(), TooManySizes> {
+    ) -> Result<(), TooMany> {
         for (path, histogram) in histograms {
-            let region = self.number(path.clone());
+            let region = self.number(path.clone())?;
             for run in histogram.runs() {
                 let size = u32::try_from(run.size).unwrap_or(u32::MAX);
                 self.add(region, size, run.groups, checkpoint)?;
@@ -60,10 +76,7 @@ impl RegionTallies {
     }
 
     /// The histograms of all regions that have a number. Errors: as for `add`.
-    pub fn histograms(
-        self,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<RegionHistograms, TooManySizes> {
+    pub fn histograms(self, checkpoint: &mut dyn FnMut()) -> Result<RegionHistograms, TooMany> {
         let mut histograms = self.tallies.histograms(self.numbers.len(), checkpoint)?;
         let mut histogram = |number: u32| std::mem::take(&mut histograms[number as usize]);
         Ok(self.numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect())
@@ -122,7 +135,7 @@ mod tests {
     fn counted(seed: u64, groups: &[Groups]) -> RegionHistograms {
         let mut tallies = tallies(seed);
         for (path, size, groups) in groups {
-            let region = tallies.number(path.clone());
+            let region = tallies.number(path.clone()).unwrap();
             assert_eq!(tallies.add(region, *size, *groups, &mut || {}), Ok(()));
         }
         tallies.histograms(&mut || {}).unwrap()
@@ -190,6 +203,16 @@ mod tests {
         let taken = length(vec![run].into_iter()) - length(vec![].into_iter());
         // leaves half a gigabyte for the paths
         assert!(taken * Tallies::MOST_PAIRS < 500_000_000);
+    }
+
+    #[test]
+    fn too_many_regions_are_an_error() {
+        let path = |name: &str| vec![name.to_string()];
+        let mut tallies = RegionTallies { most_regions: 2, ..tallies(1) };
+        let numbers = ["a", "b", "a", "c", "b"].map(|name| tallies.number(path(name)));
+        assert_eq!(numbers, [Ok(0), Ok(1), Ok(0), Err(TooMany::Regions), Ok(1)]);
+        let other = vec![(path("c"), Coco::default())];
+        assert_eq!(tallies.add_histograms(&other, &mut || {}), Err(TooMany::Regions));
     }
 
     #[test]

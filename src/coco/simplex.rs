@@ -7,32 +7,32 @@ use std::cmp::Reverse;
 /// what is missing to the total added to the cells of the largest fractional parts.
 ///
 /// The projection is max(value - shift, 0) for one shift, so all cells of its support have the same
-/// fractional part: they tie, and the largest values are rounded up first. O(n log n), in integers.
+/// fractional part: they tie, and the largest values are rounded up first. In integers; sorts the
+/// support alone, of the other values each passes a few times (Michelot 1986).
 pub(super) fn project_on_total(values: &[i64], total: u64) -> Vec<u64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by_key(|&i| (Reverse(values[i]), i));
-
-    // the support is the longest prefix of the order whose last value exceeds its shift,
-    // (sum of the prefix - total) / length
-    let total_wide = i128::from(total);
-    let (mut sum, mut support, mut support_sum) = (0i128, 0usize, 0i128);
-    for (rank, &i) in order.iter().enumerate() {
-        sum += i128::from(values[i]);
-        let length = rank as i128 + 1;
-        if i128::from(values[i]) * length > sum - total_wide {
-            (support, support_sum) = (rank + 1, sum);
-        }
-    }
+    // The shift at which any cells alone would sum to the total is no larger than that of all, so
+    // the support is among those with values above it; if that is all of them, it is they. Integers
+    // are above the shift if they are above its floor.
+    let mut support: Vec<usize> = (0..values.len()).collect();
     let mut histogram = vec![0u64; values.len()];
-    if support == 0 {
-        return histogram; // only for a total of 0: the largest value exceeds its own shift else
-    }
+    let excess = loop {
+        let length = support.len();
+        let excess =
+            support.iter().map(|&i| i128::from(values[i])).sum::<i128>() - i128::from(total);
+        let Some(floor) = excess.checked_div_euclid(length as i128) else {
+            return histogram; // only for a total of 0: the largest value exceeds its own shift else
+        };
+        support.retain(|&i| i128::from(values[i]) > floor);
+        if support.len() == length {
+            break excess;
+        }
+    };
+    support.sort_unstable_by_key(|&i| (Reverse(values[i]), i));
     // floor(value - shift) = value - ceil(shift)
-    let length = support as i128;
-    let excess = support_sum - total_wide;
+    let length = support.len() as i128;
     let shift_up = -(-excess).div_euclid(length);
     let mut missing = shift_up * length - excess;
-    for &i in &order[..support] {
+    for i in support {
         let floor = i128::from(values[i]) - shift_up;
         let up = i128::from(missing > 0);
         missing -= up;

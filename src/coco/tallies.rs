@@ -47,9 +47,14 @@ fn place(region: u32, size: u32) -> u64 {
     u64::from(region) << 32 | u64::from(size)
 }
 
-/// More than [`Tallies::MOST_PAIRS`] pairs of a region and a size occurred.
+/// What occurred too often to be held in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManySizes;
+pub enum TooMany {
+    /// More than [`Tallies::MOST_PAIRS`] pairs of a region and a size.
+    Sizes,
+    /// More than [`RegionTallies::MOST_REGIONS`](super::RegionTallies::MOST_REGIONS) regions.
+    Regions,
+}
 
 impl Tallies {
     /// How many pairs of a region and a size may occur: as many as the methods take that hold every
@@ -76,13 +81,13 @@ impl Tallies {
         size: u32,
         groups: u64,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<(), TooManySizes> {
+    ) -> Result<(), TooMany> {
         self.waiting.push(Groups { region, size, groups });
         if self.waiting.len() < MOST_WAITING { Ok(()) } else { self.count(checkpoint) }
     }
 
     /// Counts the groups that wait.
-    fn count(&mut self, checkpoint: &mut dyn FnMut()) -> Result<(), TooManySizes> {
+    fn count(&mut self, checkpoint: &mut dyn FnMut()) -> Result<(), TooMany> {
         let mut waiting = std::mem::take(&mut self.waiting);
         let regions = waiting.iter().map(|groups| groups.region as usize + 1).max().unwrap_or(0);
         if regions > self.small.len() {
@@ -102,7 +107,7 @@ impl Tallies {
                 // a pair may be in several lists
                 self.merge_all(checkpoint);
                 if self.sorted.iter().any(|list| list.len() > self.most_pairs) {
-                    return Err(TooManySizes);
+                    return Err(TooMany::Sizes);
                 }
             }
         }
@@ -133,7 +138,7 @@ impl Tallies {
         mut self,
         regions: usize,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<Vec<Coco>, TooManySizes> {
+    ) -> Result<Vec<Coco>, TooMany> {
         self.count(checkpoint)?;
         self.sort_recent(checkpoint);
         self.merge_all(checkpoint);
@@ -232,7 +237,7 @@ mod tests {
     #[test]
     fn more_pairs_than_there_may_be_are_an_error() {
         // each of 300,000 pairs three times: a pair that is in several lists is one
-        for (most_pairs, expected) in [(300_000, Ok(())), (299_999, Err(TooManySizes))] {
+        for (most_pairs, expected) in [(300_000, Ok(())), (299_999, Err(TooMany::Sizes))] {
             let mut tallies = Tallies { most_pairs, ..tallies() };
             let sizes = (0..900_000u32).map(|i| i % 300_000 + SMALL as u32);
             let mut outcomes = sizes.map(|size| tallies.add(1, size, 1, &mut || {}));

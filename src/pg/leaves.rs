@@ -10,7 +10,7 @@ use super::stream::{Layout, StreamedRow, stream_rows};
 use super::temporary_file::BufferedFile;
 use crate::coco::{
     GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
-    RegionTallies, Tallies, TooManySizes,
+    RegionTallies, Tallies, TooMany,
 };
 use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -38,7 +38,7 @@ impl Leaves {
     /// A row that is a group: the region's columns, then the size. A row without a region is no group.
     #[inline]
     pub(super) fn add_group(&mut self, row: &StreamedRow) -> Result<()> {
-        match self.regions.number(row, &mut self.tallies) {
+        match self.regions.number(row, &mut self.tallies)? {
             Some(region) => self.add(region, entities(row, self.regions.columns.end), 1),
             None => Ok(()),
         }
@@ -53,7 +53,7 @@ impl Leaves {
     pub(super) fn read_histograms(&mut self, sql: &str) -> Result<()> {
         let depth = self.regions.columns.end;
         stream_rows(sql, |row| {
-            let Some(region) = self.regions.number(row, &mut self.tallies) else { return Ok(()) };
+            let Some(region) = self.regions.number(row, &mut self.tallies)? else { return Ok(()) };
             let Some(histogram) = row.histogram(depth)? else { return Ok(()) };
             histogram.runs().iter().try_for_each(|run| {
                 self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups)
@@ -71,7 +71,7 @@ impl Leaves {
         stream_rows(sql, |row| {
             // of a row without a group there is no region either
             if row.has_all(depth..depth + key.len())
-                && let Some(region) = self.regions.number(row, &mut self.tallies)
+                && let Some(region) = self.regions.number(row, &mut self.tallies)?
             {
                 keys.put(row, depth..depth + key.len());
                 let key = keys.finish_with(region);
@@ -96,7 +96,7 @@ impl Leaves {
         let (depth, width) = (self.regions.columns.end, key.len());
         stream_rows(groups, |row| {
             // checked tables have a region in every row
-            if let Some(region) = self.regions.number(row, &mut self.tallies)
+            if let Some(region) = self.regions.number(row, &mut self.tallies)?
                 && row.has_all(depth..depth + width)
             {
                 keys.put(row, depth..depth + width);
@@ -146,12 +146,22 @@ impl Leaves {
     }
 }
 
-fn too_many(_: TooManySizes) -> ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-        "the regions have too many different sizes",
-    )
-    .set_hint(format!("All together may have {}. Lower max_size.", Tallies::MOST_PAIRS))
+/// The error of a release that would not fit into memory, for what is known only once it was read.
+pub(super) fn too_many(what: TooMany) -> ErrorReport {
+    let (message, hint) = match what {
+        TooMany::Sizes => (
+            "the regions have too many different sizes",
+            format!("All together may have {}. Lower max_size.", Tallies::MOST_PAIRS),
+        ),
+        TooMany::Regions => (
+            "there are too many different regions",
+            format!(
+                "The lowest level may have {}. Declare a hierarchy of coarser columns.",
+                RegionTallies::MOST_REGIONS
+            ),
+        ),
+    };
+    error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message).set_hint(hint)
 }
 
 pub(super) fn checkpoint() {
@@ -224,25 +234,36 @@ impl Regions {
     /// The number that the tallies give to a row's region; the row begins with the region's columns.
     /// None if one is NULL.
     #[inline]
-    fn number(&mut self, row: &StreamedRow, tallies: &mut RegionTallies) -> Option<u32> {
+    fn number(&mut self, row: &StreamedRow, tallies: &mut RegionTallies) -> Result<Option<u32>> {
         if !row.has_all(self.columns.clone()) {
-            return None;
+            return Ok(None);
         }
         self.keys.put(row, self.columns.clone());
         let bytes = self.keys.finish();
         let number = match self.last {
-            Some((last, number)) if last == bytes => return Some(number),
+            Some((last, number)) if last == bytes => return Ok(Some(number)),
             _ => match self.by_bytes.get(&bytes) {
                 Some(&number) => number,
-                None => {
-                    let path = self.columns.clone().map(|column| row.printed(column)).collect();
-                    let number = tallies.number(path);
-                    self.by_bytes.insert(bytes, number);
-                    number
-                }
+                None => self.print(row, bytes, tallies)?,
             },
         };
         self.last = Some((bytes, number));
-        Some(number)
+        Ok(Some(number))
+    }
+
+    /// The number of a region whose bytes are not known yet.
+    fn print(
+        &mut self,
+        row: &StreamedRow,
+        bytes: GroupKey,
+        tallies: &mut RegionTallies,
+    ) -> Result<u32> {
+        let path = self.columns.clone().map(|column| row.printed(column)).collect();
+        let number = tallies.number(path).map_err(too_many)?;
+        if self.by_bytes.len() >= RegionTallies::MOST_REGIONS {
+            self.by_bytes.clear(); // many bytes that print the same
+        }
+        self.by_bytes.insert(bytes, number);
+        Ok(number)
     }
 }

@@ -7,12 +7,12 @@
 use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
 use super::leaf_histograms;
-use super::leaves::Leaves;
+use super::leaves::{Leaves, too_many};
 use super::ranges::checkpoint;
 use super::relation::{Column, Relation, open};
 use super::session::{exists, extension_schema, extension_type, read_rows};
 use super::stream::Layout;
-use crate::coco::Coco;
+use crate::coco::{Coco, RegionTallies, TooMany};
 use crate::hierarchy::{MAX_LEVELS, Tree};
 use crate::ranges::{Bins, Bounds};
 use pgrx::pg_sys::Oid;
@@ -416,7 +416,10 @@ impl Source {
         read_rows(&self.leaf_query(max_size)?, |row| {
             let path: Vec<String> = row.get(1).unwrap_or_default();
             leaves.entry(path).or_default().extend(row.get::<Coco>(2));
-            Ok(())
+            match leaves.len() {
+                0..=RegionTallies::MOST_REGIONS => Ok(()),
+                _ => Err(too_many(TooMany::Regions)),
+            }
         })?;
         // values that differ but read the same are one region
         let joined = leaves.into_iter().map(|(path, parts)| {
