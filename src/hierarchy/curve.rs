@@ -18,11 +18,12 @@
 //! Of a cumulative count, where v is the noise's variance and there are d groups per size; E =
 //! v (2v + 1)^(-1/2) is the mean of discrete Laplace noise without its sign.
 //!
-//! - Rows, as sizes are known to within E: v_r = E d groups are on the wrong side. Where d E > 1
+//! - Rows, as sizes are known to within E: E d groups are on the wrong side. Where that is more than 1
 //!   they overlap and are pooled: (E d)^(4/3).
 //! - Columns, fitted to be monotone: (v d / 2)^(2/3), the cube-root rate of such fits.
 //! - Columns that were smoothed as a random walk with steps of variance d, as in every region below another
-//!   ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides, (v d)^(1/2) / 2.
+//!   ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides, (v d)^(1/2) / 2,
+//!   or that of rows where it is less.
 //!
 //! No variance is above v; smoothed columns have the weight of the walk and of their own noise together.
 //! The square roots mostly agree with the errors of estimates within a quarter, from d = 0.001 to 100,000
