@@ -11,9 +11,9 @@ use std::path::Path;
 
 const EPSILONS: [f64; 2] = [0.1, 1.0];
 const RUNS: usize = 30;
-/// Where sparse data are to be better than [`AT_MOST`], they are kept at this. Their ratios are 0.38 to
-/// 0.49; the goal itself is not met.
-const KEPT_IF_SPARSE: f64 = 0.55;
+/// Where sparse data are to be better than [`AT_MOST`], they are kept at this. Their ratios are 0.25 to
+/// 0.34; the goal itself is not met everywhere.
+const KEPT_IF_SPARSE: f64 = 0.35;
 /// The probability that the check fails although nothing is worse than it may be, at most.
 const FALSE_ALARM: f64 = 1e-6;
 

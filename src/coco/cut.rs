@@ -41,9 +41,9 @@
 //! estimate, and worse at the root once regions are merged.
 //!
 //! Variances are those of Kuo et al., section 5.1, with the variance v of the noise that is used in
-//! place of 2 t^2. But for a region below another that of a row is v also where n rows were pooled:
-//! v / n is that of their mean, and the sizes about it differ. Merged with it, the root's error was
-//! up to 20 % larger.
+//! place of 2 t^2, for matching as in that paper (other estimators at some levels). But for a region
+//! below another that of a row is v also where n rows were pooled: v / n is that of their mean, and the
+//! sizes about it differ. Merged with it, the root's error was up to 20 % larger.
 
 use super::cut_choice::cut_here;
 use super::estimate::{Estimate, EstimatedRun};

@@ -3,11 +3,14 @@
 
 use super::chain::chain;
 use super::cumulative::{Totals, cumulative};
+use super::curve::{Curve, Noise};
 use super::matching::{Merge, match_and_merge};
 use super::measurement::{Cells, Measured, estimates};
 use super::noisy_counts::NoisyCounts;
 use super::pgsr::pgsr;
+use super::plan::ReleasePlan;
 use super::release::Observer;
+use super::sharing::shared;
 use super::topdown::topdown;
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, Method, Run};
@@ -16,7 +19,8 @@ use crate::coco::{Coco, Estimate, Method, Run};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consistency {
     /// Top-down: groups matched at least cost, sizes merged by inverse variance (Kuo et al.,
-    /// algorithm 1).
+    /// algorithm 1). Where the cut measures every level, least squares up the tree and a matching
+    /// down it: [`curve`](super::curve), [`sharing`](super::sharing).
     Matching,
     /// The same with plain means, for comparison.
     MatchingUnweighted,
@@ -120,11 +124,11 @@ impl Consistency {
         }
     }
 
-    /// One histogram per region from what was measured of each, in the tree's order. `totals`: the
-    /// regions' public numbers of groups. The observer's checkpoint is called at least once per region;
-    /// it may unwind.
+    /// One histogram per region from what was measured of each by a plan, in the tree's order. `totals`:
+    /// the regions' public numbers of groups. The observer's checkpoint is called at least once per
+    /// region; it may unwind.
     pub(super) fn apply(
-        self,
+        plan: &ReleasePlan,
         tree: &Tree,
         totals: &[u64],
         measured: Vec<Measured>,
@@ -135,8 +139,11 @@ impl Consistency {
                 solve(noisy, totals.first().copied(), checkpoint)
             }
         };
-        match self {
-            Consistency::Matching => matched(tree, estimates(measured), Merge::Weighted, observer),
+        match plan.consistency() {
+            Consistency::Matching => match plan.noise_of_cuts() {
+                Some(noise) => combined(tree, &noise, &estimates(measured), observer),
+                None => matched(tree, estimates(measured), Merge::Weighted, observer),
+            },
             Consistency::MatchingUnweighted => {
                 matched(tree, estimates(measured), Merge::Mean, observer)
             }
@@ -188,6 +195,35 @@ pub fn matched(
         observer.parent_matched();
     }
     sums_of_leaves(tree, &estimates, observer)
+}
+
+/// The same from estimates by the cut. `noise`: of each level.
+fn combined(
+    tree: &Tree,
+    noise: &[Noise],
+    estimates: &[Estimate],
+    observer: &mut dyn Observer,
+) -> Vec<Coco> {
+    let mut curves = vec![Curve::default(); estimates.len()];
+    for (level, noise) in noise.iter().enumerate().rev() {
+        for region in tree.level(level) {
+            observer.checkpoint();
+            let children = &curves[tree.regions()[region].children.clone()];
+            let checkpoint = &mut || observer.checkpoint();
+            curves[region] = Curve::new(&estimates[region], *noise, children, checkpoint);
+        }
+    }
+    let mut histograms = vec![curves[0].histogram()];
+    for parent in 0..tree.leaves().start {
+        observer.checkpoint();
+        // they follow on those of the parents before
+        let children = &curves[tree.regions()[parent].children.clone()];
+        let checkpoint = &mut || observer.checkpoint();
+        let shares = shared(&histograms[parent], children, checkpoint);
+        histograms.extend(shares);
+        observer.parent_matched();
+    }
+    histograms
 }
 
 /// The consistent counts that a dense method makes of all regions' cells.

@@ -5,6 +5,7 @@
 mod chain;
 mod consistency;
 mod cumulative;
+mod curve;
 mod error;
 mod explain;
 mod matching;
@@ -17,6 +18,7 @@ mod postprocess;
 mod prior;
 mod release;
 mod selection;
+mod sharing;
 mod threads;
 mod topdown;
 mod tree;

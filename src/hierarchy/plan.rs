@@ -2,6 +2,7 @@
 
 use super::chain::ChainMechanism;
 use super::consistency::Consistency;
+use super::curve::Noise;
 use super::selection::MAX_CANDIDATES;
 use crate::coco::{CocoMechanism, MAX_SIZE_LIMIT, Method};
 use crate::noise::ScaleError;
@@ -322,6 +323,16 @@ impl ReleasePlan {
         regions: usize,
     ) -> Result<ChainMechanism, ScaleError> {
         ChainMechanism::new(regions, self.max_size, self.rows_per_unit, level.epsilon)
+    }
+
+    /// Of each level's estimates, where the cut measures all of them.
+    pub(super) fn noise_of_cuts(&self) -> Option<Vec<Noise>> {
+        let noise = |(level, measured): (usize, &Option<LevelPlan>)| {
+            let measured = measured.as_ref().filter(|measured| measured.method == Method::Cut)?;
+            let variance = self.mechanism(measured, 0).ok()?.variance();
+            Some(Noise { variance, smoothed: level > 0, max_size: self.max_size })
+        };
+        self.levels.iter().enumerate().map(noise).collect()
     }
 
     /// Whether the plan can be carried out on a tree with so many regions on each level.

@@ -125,7 +125,7 @@ pub(super) fn release_sums<R: RandomWords + ?Sized>(
     let measured = measure_levels(plan, tree, truth.as_ref(), words, threads, observer)?;
     let totals: Vec<u64> = truth.as_ref().iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
-    let histograms = plan.consistency().apply(tree, &totals, measured, observer);
+    let histograms = Consistency::apply(plan, tree, &totals, measured, observer);
     Ok(histograms.into_iter().map(DpCoco::new).collect())
 }
 
