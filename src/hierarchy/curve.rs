@@ -200,9 +200,10 @@ impl Curve {
         parts.sort_by_key(|(size, _)| *size);
         checkpoint();
         let variances: Vec<f64> = variances(noise).collect();
+        let place = |size: u64| stretch(size.min(noise.max_size));
         let weight = |own: u64, of_children: u64| {
-            let own = OWN * variances[stretch(own)];
-            if own > 0.0 { own / (own + sums[stretch(of_children)]) } else { 0.0 }
+            let own = OWN * variances[place(own)];
+            if own > 0.0 { own / (own + sums[place(of_children)]) } else { 0.0 }
         };
         let mut means = means(own, parts.into_iter(), weight);
         checkpoint();
