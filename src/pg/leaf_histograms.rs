@@ -17,26 +17,36 @@ use pgrx::pg_sys::{FunctionCallInfo, MemoryContext};
 use pgrx::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The histograms of all leaf regions, by path, from a table whose rows are groups. A NULL or negative
-/// size counts as 0, one above `max_size` at that; a row without a region is no group. Confidential.
-pub(super) fn read_sizes(
-    table: &str,
-    regions: &[String],
-    size: &str,
-    max_size: u64,
-) -> Result<RegionHistograms> {
-    let columns = [regions, &[size.to_string()]].concat().join(", ");
-    let mut histograms = vec![]; // of no rows
-    stream_rows(
-        &format!("SELECT dp.leaf_histograms({max_size}, {columns}) FROM {table}"),
-        |row| {
+/// A table whose rows are groups, its name and its columns quoted.
+pub(super) struct Groups {
+    pub table: String,
+    pub regions: Vec<String>,
+    pub size: String,
+}
+
+impl Groups {
+    /// The histograms of all leaf regions, by path. A NULL or negative size counts as 0, one above
+    /// `max_size` at that; a row without a region is no group. Confidential.
+    pub(super) fn read(&self, max_size: u64) -> Result<RegionHistograms> {
+        let mut histograms = vec![]; // of no rows
+        stream_rows(&self.query(max_size), |row| {
             if row.has_all(0..1) {
                 histograms = row.with_bytes(0, read)?;
             }
             Ok(())
-        },
-    )?;
-    Ok(histograms)
+        })?;
+        Ok(histograms)
+    }
+
+    /// Whether they can be read: fetches no row.
+    pub(super) fn check(&self) -> Result<()> {
+        stream_rows(&format!("{} WHERE false", self.query(0)), |_| Ok(()))
+    }
+
+    fn query(&self, max_size: u64) -> String {
+        let columns = [&self.regions[..], std::slice::from_ref(&self.size)].concat().join(", ");
+        format!("SELECT dp.leaf_histograms({max_size}, {columns}) FROM {}", self.table)
+    }
 }
 
 fn read(bytes: &[u8]) -> Result<RegionHistograms> {

@@ -6,7 +6,7 @@
 
 use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
-use super::leaf_histograms;
+use super::leaf_histograms::Groups;
 use super::leaves::{Leaves, too_many};
 use super::ranges::checkpoint;
 use super::relation::{Column, Relation, open};
@@ -83,6 +83,9 @@ impl Source {
         self.check_columns()?;
         if self.groups.is_some() {
             self.check_tree()?;
+        }
+        if let Some(groups) = self.groups_with_sizes()? {
+            return groups.check();
         }
         if self.rows_are_groups() {
             return Ok(()); // no key is compared
@@ -366,11 +369,17 @@ impl Source {
         columns.map(|column| Ok(column?.layout())).collect()
     }
 
-    /// Whether a row stands for many groups.
-    fn rows_are_histograms(&self) -> Result<bool> {
-        let Some(column) = &self.size_column else { return Ok(false) };
-        let column = open(self.entities, "entities")?.column("size_column", column)?;
-        Ok(column.family() == extension_type("coco")?)
+    /// The table, where a row is a group.
+    fn groups_with_sizes(&self) -> Result<Option<Groups>> {
+        let Some(size) = self.size_column.as_ref().filter(|_| self.rows_are_groups()) else {
+            return Ok(None);
+        };
+        let entities = open(self.entities, "entities")?;
+        if entities.column("size_column", size)?.family() == extension_type("coco")? {
+            return Ok(None); // a row stands for many
+        }
+        let (regions, size) = (quoted(&self.hierarchy), quote_identifier(size));
+        Ok(Some(Groups { table: entities.name, regions, size }))
     }
 
     /// The leaves' histograms by scans of the tables.
@@ -380,11 +389,8 @@ impl Source {
         let entities = open(self.entities, "entities")?.name;
         let select =
             |columns: &[String], rows: &str| format!("SELECT {} FROM {rows}", columns.join(", "));
-        if let Some(size) = &size
-            && self.rows_are_groups()
-            && !self.rows_are_histograms()?
-        {
-            return leaf_histograms::read_sizes(&entities, &regions, size, max_size);
+        if let Some(groups) = self.groups_with_sizes()? {
+            return groups.read(max_size);
         }
         let mut leaves = Leaves::new(max_size, &self.hierarchy_layout()?)?;
         match (self.groups, size) {

@@ -123,3 +123,16 @@ SELECT count(*), min(length(h)), max(length(h)) FROM (SELECT dp.leaf_histograms(
 SELECT e.* FROM generate_series(1, 3), error_of('SELECT dp.leaf_histograms(3, i) FROM generate_series(1, 5) AS i GROUP BY i') AS e;
 SELECT d.* FROM differences('state') AS d;
 SELECT whole FROM dp_verify_ledger();
+
+-- whoever owns the rows has to be able to call it, or nothing is charged
+CREATE ROLE dp_test_counter;
+CREATE TABLE counted AS SELECT 1 AS size FROM generate_series(1, 5);
+ALTER TABLE counted OWNER TO dp_test_counter;
+SELECT dp_create_dataset('counted', 'counted', '{}', '{}', size_column => 'size', epsilon_budget => 1);
+REVOKE USAGE ON SCHEMA dp FROM PUBLIC;
+SELECT e.* FROM error_of($$SELECT dp_hierarchy_release('counted', 1)$$) AS e;
+GRANT USAGE ON SCHEMA dp TO PUBLIC;
+SELECT epsilon_spent FROM dp_budget('counted');
+SELECT level, sum(groups) FROM dp_hierarchy_release('counted', 1) GROUP BY level;
+DROP TABLE counted;
+DROP ROLE dp_test_counter;
