@@ -3,7 +3,7 @@
 use super::errors::{Result, error, invalid, required};
 use super::hierarchy::{Watch, rows};
 use super::progress::{Function, Phase, Progress};
-use super::session::read_rows;
+use super::session::{checkpoint, read_rows};
 use crate::coco::DpCoco;
 use crate::hierarchy::{
     Consistency, Consistent, NoisyTable, NoisyTableError, RegionRows, path_text,
@@ -42,9 +42,6 @@ fn dp_hierarchy_consistent(
         )
     })?;
     let totals = totals.map(|oid| Table::named(oid, "totals")?.read_totals()).transpose()?;
-    let mut checkpoint = || {
-        pgrx::check_for_interrupts!();
-    };
     let counts = source.read_counts()?;
     let table = NoisyTable::new(counts, totals, &mut checkpoint).map_err(|problem| {
         let code = match problem {

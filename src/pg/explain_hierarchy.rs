@@ -4,7 +4,7 @@ use super::catalog::{Dataset, find_release_by_name, read_release};
 use super::errors::{Result, all_required, error, internal, invalid, required};
 use super::hierarchy::{not_carried_out, threads, unfit};
 use super::progress::{Function, Phase, Progress};
-use super::ranges::checkpoint;
+use super::session::checkpoint;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
     MAX_GROUPS_OF_HG, Mechanism, Prior, Question, Shape, SimulationObserver, Tree, expected_errors,

@@ -2,7 +2,8 @@
 
 use super::errors::{Result, all_required, invalid, required};
 use super::progress::{Function, Phase, Progress};
-use super::ranges::{checkpoint, unfit};
+use super::ranges::unfit;
+use super::session::checkpoint;
 use crate::ranges::{ExplainedMethod, Workload, explain};
 use pgrx::prelude::*;
 

@@ -7,7 +7,7 @@
 //! all its values.
 
 use super::errors::error;
-use super::ranges::checkpoint;
+use super::session::checkpoint;
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::Datum;
 use pgrx::pg_sys::panic::ErrorReportable;

@@ -7,7 +7,8 @@
 //! and nobody can call its functions, so that a function always gets what is meant for it.
 
 use super::errors::{Result, error, internal, invalid, required};
-use super::leaves::{Leaves, checkpoint};
+use super::leaves::Leaves;
+use super::session::checkpoint;
 use super::stream::{Arguments, stream_rows};
 use crate::coco::{RegionHistograms, read_histograms, write_histograms};
 use pgrx::PgMemoryContexts;

@@ -6,6 +6,7 @@
 //! aggregate in `leaf_histograms`.
 
 use super::errors::{Result, error, internal};
+use super::session::checkpoint;
 use super::stream::{Layout, StreamedRow, stream_rows};
 use super::temporary_file::BufferedFile;
 use crate::coco::{
@@ -162,10 +163,6 @@ pub(super) fn too_many(what: TooMany) -> ErrorReport {
         ),
     };
     error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message).set_hint(hint)
-}
-
-pub(super) fn checkpoint() {
-    pgrx::check_for_interrupts!();
 }
 
 /// A number of entities; NULL and negative ones count as 0.

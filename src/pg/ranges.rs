@@ -5,7 +5,7 @@ use super::errors::{Result, all_required, internal, invalid, required};
 use super::interval::{Axis, BinRange, Questions, SqlRange};
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
-use super::session::{as_reader, read_whole_tables};
+use super::session::{as_reader, checkpoint, read_whole_tables};
 use crate::noise::words_from_system;
 use crate::ranges::{
     Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
@@ -210,10 +210,6 @@ fn charge(
         name: None,
     })?;
     Ok(())
-}
-
-pub(super) fn checkpoint() {
-    pgrx::check_for_interrupts!();
 }
 
 /// The bins of a range by their positions; outside of the bounds there are none.

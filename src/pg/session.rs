@@ -1,9 +1,14 @@
-//! Acting as another role for a while, and reading under one snapshot.
+//! Acting as another role for a while, reading under one snapshot, and being cancelled.
 
 use super::errors::{Result, internal};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::ffi::{CStr, CString};
+
+/// Where long work, which calls it every few milliseconds, can be cancelled: it unwinds then.
+pub(super) fn checkpoint() {
+    pgrx::check_for_interrupts!();
+}
 
 /// The role in whose name the current statement runs.
 pub(super) fn current_role() -> Oid {

@@ -4,7 +4,7 @@
 use super::errors::{Result, error};
 use super::expanded;
 use super::jsonb::Jsonb;
-use super::ranges::checkpoint;
+use super::session::checkpoint;
 use crate::coco::{self, Coco, DpCoco, Tally};
 use crate::ranges::{self, Bins, DpRanges, DpRangesFormatError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
