@@ -84,10 +84,10 @@ fn print_noisy(census: &Census, epsilon: f64) -> Result<(), Box<dyn Error>> {
     let (counts, variance) = noisy_counts(&tree, &truth, census.max_size, epsilon, words)
         .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
     let mut out = BufWriter::new(stdout().lock());
-    for (region, counts) in tree.regions().iter().zip(counts.chunks(census.max_size as usize + 1)) {
+    for (number, region) in tree.regions().iter().enumerate() {
         let path: Vec<String> = region.path.iter().map(|name| format!("\"{name}\"")).collect();
         let path = path.join(",");
-        for (size, groups) in counts.iter().enumerate() {
+        for (size, groups) in counts.iter().skip(number).step_by(truth.len()).enumerate() {
             writeln!(out, "{{{path}}}\t{size}\t{groups}\t{variance}")?;
         }
     }

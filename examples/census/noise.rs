@@ -6,7 +6,7 @@ use pg_dp::noise::{RandomWords, ScaleError};
 
 /// The number of groups of each size 0 ..= `max_size` in every region, with noise for equal shares
 /// of epsilon per level, and the variance of that noise. Cell (region, size) is at
-/// `region * (max_size + 1) + size`.
+/// `size * regions + region`.
 ///
 /// Errors: epsilon leads to a scale that cannot be sampled.
 pub fn noisy_counts(
@@ -18,9 +18,11 @@ pub fn noisy_counts(
 ) -> Result<(Vec<i64>, f64), ScaleError> {
     let share = epsilon / tree.depth() as f64;
     let mechanism = |groups| CocoMechanism::new(Method::H, groups, max_size, 1, share);
-    let mut counts = Vec::with_capacity(truth.len() * (max_size as usize + 1));
-    for region in truth {
-        counts.extend(mechanism(region.groups())?.release_counts(region, words, &mut || {}));
+    let mut counts = vec![0; truth.len() * (max_size as usize + 1)];
+    for (number, region) in truth.iter().enumerate() {
+        let noisy = mechanism(region.groups())?.release_counts(region, words, &mut || {});
+        let cells = counts.iter_mut().skip(number).step_by(truth.len());
+        cells.zip(noisy).for_each(|(cell, count)| *cell = count);
     }
     Ok((counts, mechanism(0)?.count_variance()))
 }

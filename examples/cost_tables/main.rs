@@ -7,7 +7,7 @@ mod population;
 mod tables;
 
 use noise::noisy_counts;
-use pg_dp::hierarchy::{NoisyCounts, Tree, pgsr};
+use pg_dp::hierarchy::{NoisyCounts, Tree, Weights, pgsr};
 use population::Census;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -54,7 +54,7 @@ fn compare(census: &Census, epsilon: f64, rounds: usize) -> Result<(), Box<dyn E
         .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
     let sizes = census.max_size as usize + 1;
     let values: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
-    let noisy = NoisyCounts::new(&tree, sizes, &values, None);
+    let noisy = NoisyCounts::new(&tree, sizes, &values, Weights::Equal);
     let total = truth[0].groups();
     let half_width = tables::half_width(2.0 * tree.depth() as f64 / epsilon);
     println!(

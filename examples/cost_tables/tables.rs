@@ -40,11 +40,12 @@ pub fn consistent(
     total: u64,
     half_width: u64,
 ) -> Option<Vec<u64>> {
+    let regions = tree.regions().len();
     // bottom-up: one subtree per size, and a root above them all whose domain is the total
     let mut subtrees = Vec::with_capacity(sizes);
     let mut tables = Vec::with_capacity(sizes);
     for size in 0..sizes {
-        let count = |region: usize| counts[region * sizes + size];
+        let count = |region: usize| counts[size * regions + region];
         let (table, merges) = subtree_table(tree, count, half_width)?;
         tables.push(table);
         subtrees.push(merges);
@@ -53,7 +54,7 @@ pub fn consistent(
 
     // top-down
     let mut result = vec![0; counts.len()];
-    let mut values = vec![0; tree.regions().len()];
+    let mut values = vec![0; regions];
     for (size, (value, merges)) in root.share(total).into_iter().zip(subtrees).enumerate() {
         values[0] = value;
         for (region, merge) in merges.iter().enumerate() {
@@ -61,9 +62,7 @@ pub fn consistent(
             let shares = merge.share(values[region]);
             values[children].copy_from_slice(&shares);
         }
-        for (region, &value) in values.iter().enumerate() {
-            result[region * sizes + size] = value;
-        }
+        result[size * regions..][..regions].copy_from_slice(&values);
     }
     Some(result)
 }

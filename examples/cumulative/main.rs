@@ -4,7 +4,7 @@
 mod population;
 
 use pg_dp::coco::{CocoMechanism, Method};
-use pg_dp::hierarchy::{NoisyCounts, Totals, Tree, cumulative};
+use pg_dp::hierarchy::{NoisyCounts, Totals, Tree, Weights, cumulative};
 use population::Census;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -42,18 +42,19 @@ fn fit(epsilon: f64) -> Result<(), Box<dyn Error>> {
     let truth = tree.sums(leaves, &mut || {});
     let words = &mut ChaCha20Rng::seed_from_u64(census.seed);
     words.set_stream(1); // the census itself is drawn from stream 0
-    let mut values = Vec::new();
-    for region in &truth {
+    let sizes = census.max_size as usize + 1;
+    let mut values = vec![0.0; truth.len() * sizes];
+    for (number, region) in truth.iter().enumerate() {
         let share = epsilon / tree.depth() as f64;
         let groups = region.groups();
         let mechanism = CocoMechanism::new(Method::HcL2, groups, census.max_size, 1, share)
             .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
         let noisy = mechanism.release_cumulative(region, words, &mut || {});
-        values.extend(noisy.into_iter().map(|count| count as f64));
+        let cells = values.iter_mut().skip(number).step_by(truth.len());
+        cells.zip(noisy).for_each(|(cell, count)| *cell = count as f64);
     }
     let totals: Vec<u64> = truth.iter().map(|region| region.groups()).collect();
-    let sizes = census.max_size as usize + 1;
-    let noisy = NoisyCounts::new(&tree, sizes, &values, None);
+    let noisy = NoisyCounts::new(&tree, sizes, &values, Weights::Equal);
 
     let begin = Instant::now();
     let fit = cumulative(&noisy, Totals::Regions(&totals), &mut || {});

@@ -34,7 +34,7 @@
 //! pool-adjacent-violators solves; its bounds clamp it, and the nearest integer of a block's mean is
 //! the optimum among integers. O(regions sizes) for any counts.
 
-use super::noisy_counts::{LARGEST_SUM, NoisyCounts, Target};
+use super::noisy_counts::{LARGEST_SUM, NoisyCounts, Target, Weights};
 use super::tree::Tree;
 use crate::coco::{Arithmetic, Block, Coco, pool_adjacent_violators};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
@@ -131,24 +131,28 @@ impl ChainMechanism {
     }
 }
 
-/// The running totals of every level, from counts of groups per region and size; both have cell
-/// (region, size) at `region * sizes + size`, the regions in the tree's order.
+/// The running totals of every level, from counts of groups per region and size; both in the order
+/// of [`NoisyCounts`].
 ///
 /// `checkpoint` is called every few milliseconds; it may unwind.
 ///
-/// Panics where there are too many or too few counts.
+/// Panics where there are not as many counts of every region.
 pub fn running_totals<T: Copy + Default + AddAssign>(
     tree: &Tree,
-    sizes: usize,
     counts: &[T],
     checkpoint: &mut dyn FnMut(),
 ) -> Vec<T> {
-    assert_eq!(counts.len(), tree.regions().len() * sizes, "one count per region and size");
+    assert!(counts.len().is_multiple_of(tree.regions().len()), "one count per region and size");
     let mut totals = counts.to_vec();
-    for level in 0..tree.depth() {
-        let regions = tree.level(level);
-        let cells = regions.start * sizes..regions.end * sizes;
-        accumulate(sizes, &mut totals[cells], checkpoint);
+    let mut sums = vec![T::default(); tree.depth()];
+    for cells in totals.chunks_exact_mut(tree.regions().len()) {
+        checkpoint();
+        for (level, sum) in sums.iter_mut().enumerate() {
+            for cell in &mut cells[tree.level(level)] {
+                *sum += *cell;
+                *cell = *sum;
+            }
+        }
     }
     totals
 }
@@ -186,10 +190,10 @@ pub fn chain(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut
     if !noisy.has_room_for(total) {
         return vec![0; noisy.values.len()];
     }
-    let mut integers = noisy.weights.is_none();
-    for region in noisy.values.chunks(noisy.sizes) {
+    let mut integers = matches!(noisy.weights, Weights::Equal);
+    for values in noisy.values.chunks(CHECKPOINT_EVERY) {
         checkpoint();
-        integers = integers && region.iter().all(|value| value.fract() == 0.0);
+        integers = integers && values.iter().all(|value| value.fract() == 0.0);
     }
     if integers {
         fit(noisy, total, |target| (target.value as i128, 1), checkpoint)
@@ -242,15 +246,13 @@ fn fit<T: Arithmetic + Default>(
             checkpoint();
         }
         let leaf = leaves.start + i % leaves.len();
-        counts[leaf * sizes + i / leaves.len()] = running_total - before;
+        counts[noisy.cell(leaf, i / leaves.len())] = running_total - before;
         before = running_total;
     }
-    for parent in (0..leaves.start).rev() {
-        for child in tree.regions()[parent].children.clone() {
-            checkpoint();
-            for size in 0..sizes {
-                counts[parent * sizes + size] += counts[child * sizes + size];
-            }
+    for counts in counts.chunks_exact_mut(tree.regions().len()) {
+        checkpoint();
+        for parent in (0..leaves.start).rev() {
+            counts[parent] = counts[tree.regions()[parent].children.clone()].iter().sum();
         }
     }
     counts
@@ -270,6 +272,7 @@ fn regions_by_last_leaf(tree: &Tree) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::noisy_counts::transposed;
     use super::super::pgsr::tests::*;
     use super::*;
     use crate::coco::Run;
@@ -280,7 +283,7 @@ mod tests {
     /// What [`chain`] minimises. With a total, the last cell of every level is not measured.
     fn cost(noisy: &NoisyCounts, counts: &[u64], total: Option<u64>) -> f64 {
         let (tree, sizes) = (noisy.tree, noisy.sizes);
-        let totals = running_totals(tree, sizes, counts, &mut silent);
+        let totals = running_totals(tree, counts, &mut silent);
         let ends_a_level =
             |region: usize| (0..tree.depth()).any(|level| tree.level(level).end == region + 1);
         let mut sum = 0.0;
@@ -288,7 +291,7 @@ mod tests {
             for size in 0..sizes {
                 let public = total.is_some() && size + 1 == sizes && ends_a_level(region);
                 if !public {
-                    sum += noisy.target(region, size).cost(totals[region * sizes + size]);
+                    sum += noisy.target(region, size).cost(totals[noisy.cell(region, size)]);
                 }
             }
         }
@@ -342,13 +345,15 @@ mod tests {
         let cells = tree.leaves().len() * sizes;
         for_each_assignment(&mut vec![0; cells], 0, limit, &mut |leaves| {
             if total.is_none_or(|total| leaves.iter().sum::<u64>() == total) {
-                let mut counts = vec![0; tree.leaves().start * sizes];
-                counts.extend(leaves);
+                let mut counts = vec![0; noisy.values.len()];
+                for (i, &groups) in leaves.iter().enumerate() {
+                    counts[noisy.cell(tree.leaves().start + i / sizes, i % sizes)] = groups;
+                }
                 for region in (0..tree.leaves().start).rev() {
                     for size in 0..sizes {
                         let children = tree.regions()[region].children.clone();
-                        counts[region * sizes + size] =
-                            children.map(|child| counts[child * sizes + size]).sum();
+                        counts[noisy.cell(region, size)] =
+                            children.map(|child| counts[noisy.cell(child, size)]).sum();
                     }
                 }
                 least = least.min(cost(noisy, &counts, total));
@@ -390,7 +395,7 @@ mod tests {
             total in 0u64..60,
         ) {
             Case { total, ..case }.for_each_variant(|noisy, total| {
-                if noisy.weights.is_none() {
+                if matches!(noisy.weights, Weights::Equal) {
                     let counts = chain(noisy, total, &mut silent);
                     let by_tables = cost_by_tables(noisy, total, limit(noisy, total));
                     prop_assert_eq!(cost(noisy, &counts, total), by_tables);
@@ -415,11 +420,12 @@ mod tests {
         fn without_noise_the_counts_come_back(case in cases(small_values()), weighted: bool) {
             case.for_each_variant(|noisy, total| {
                 let counts = chain(noisy, total, &mut silent);
-                let totals = running_totals(noisy.tree, noisy.sizes, &counts, &mut silent);
+                let totals = running_totals(noisy.tree, &counts, &mut silent);
                 let values: Vec<f64> = totals.into_iter().map(|total| total as f64).collect();
-                let weights = noisy.weights.filter(|_| weighted);
+                let weights = if weighted { noisy.weights } else { Weights::Equal };
                 let exact = NoisyCounts::new(noisy.tree, noisy.sizes, &values, weights);
-                for total in [None, Some(counts[..noisy.sizes].iter().sum())] {
+                let root = (0..noisy.sizes).map(|size| counts[noisy.cell(0, size)]).sum();
+                for total in [None, Some(root)] {
                     prop_assert_eq!(&chain(&exact, total, &mut silent), &counts);
                 }
                 Ok(())
@@ -431,19 +437,22 @@ mod tests {
     #[test]
     fn the_papers_example() {
         let tree = regular_tree(&[2]);
-        let noisy = NoisyCounts::new(&tree, 1, &[2.0, 3.0, 3.0], None); // US, GA, NY
+        let noisy = NoisyCounts::new(&tree, 1, &[2.0, 3.0, 3.0], Weights::Equal); // US, GA, NY
         let counts = chain(&noisy, None, &mut silent);
-        assert_eq!(running_totals(&tree, 1, &counts, &mut silent), [3, 3, 3]);
+        assert_eq!(running_totals(&tree, &counts, &mut silent), [3, 3, 3]);
         assert_eq!(cost(&noisy, &counts, None), 1.0);
     }
 
     #[test]
     fn a_root_without_leaves_holds_nothing() {
         let tree = tree(2, []);
-        let noisy = NoisyCounts::new(&tree, 2, &[3.0, 4.0], None);
+        let noisy = NoisyCounts::new(&tree, 2, &[3.0, 4.0], Weights::Equal);
         assert_eq!(chain(&noisy, None, &mut silent), [0, 0]);
         assert_eq!(chain(&noisy, Some(0), &mut silent), [0, 0]);
-        assert!(chain(&NoisyCounts::new(&tree, 0, &[], None), Some(0), &mut silent).is_empty());
+        assert!(
+            chain(&NoisyCounts::new(&tree, 0, &[], Weights::Equal), Some(0), &mut silent)
+                .is_empty()
+        );
     }
 
     #[test]
@@ -454,7 +463,7 @@ mod tests {
         for shift in 0..9 {
             let weights: Vec<f64> =
                 (0..18).map(|i| if (i + shift) % 3 == 0 { 1e-100 } else { 1e100 }).collect();
-            for weights in [None, Some(&weights[..])] {
+            for weights in [Weights::Equal, Weights::OfCells(&weights)] {
                 let noisy = NoisyCounts::new(&tree, 2, &values, weights);
                 for total in [None, Some(0), Some(1), Some(LARGEST_SUM)] {
                     check_constraints(&noisy, &chain(&noisy, total, &mut silent), total);
@@ -556,13 +565,13 @@ mod tests {
         let tree = regular_tree(&[2, 2]);
         let leaves = [&[0, 2, 9][..], &[1], &[], &[1, 2]].map(of_sizes);
         let truth = tree.sums(leaves.to_vec(), &mut || {});
-        let mut counts = vec![0; 7 * 4];
+        let mut counts = vec![0; 4 * 7];
         for (region, histogram) in truth.iter().enumerate() {
             for run in histogram.runs() {
-                counts[region * 4 + run.size.min(3) as usize] += run.groups as i64;
+                counts[run.size.min(3) as usize * 7 + region] += run.groups as i64;
             }
         }
-        let totals = running_totals(&tree, 4, &counts, &mut silent);
+        let totals = transposed(&running_totals(&tree, &counts, &mut silent), 7);
         for level in 0..3 {
             let regions = tree.level(level);
             let mechanism = ChainMechanism::new(regions.len(), 3, 1, 1e5).unwrap();
@@ -602,7 +611,8 @@ mod tests {
         assert_eq!(calls, 2 * 100 + 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY));
         let values = vec![0.0; 101_000];
         calls = 0;
-        chain(&NoisyCounts::new(&tree, 1000, &values, None), None, &mut || calls += 1);
-        assert_eq!(calls, 101 + 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY) + 100);
+        chain(&NoisyCounts::new(&tree, 1000, &values, Weights::Equal), None, &mut || calls += 1);
+        let positions = 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY);
+        assert_eq!(calls, 101_000usize.div_ceil(CHECKPOINT_EVERY) + positions + 1000);
     }
 }

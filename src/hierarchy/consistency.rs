@@ -6,14 +6,14 @@ use super::cumulative::{Totals, cumulative};
 use super::curve::{Curve, Noise};
 use super::matching::{Merge, match_and_merge};
 use super::measurement::{Cells, Measured, estimates};
-use super::noisy_counts::NoisyCounts;
+use super::noisy_counts::{NoisyCounts, histograms};
 use super::pgsr::pgsr;
 use super::plan::ReleasePlan;
 use super::release::Observer;
 use super::sharing::shared;
 use super::topdown::topdown;
 use super::tree::Tree;
-use crate::coco::{Coco, Estimate, Method, Run};
+use crate::coco::{Coco, Estimate, Method};
 
 /// How the regions' histograms are made to agree. Post-processing of what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,11 +236,8 @@ fn solved(
     let checkpoint = &mut || observer.checkpoint();
     let cells = Cells::new(tree, measured, checkpoint);
     let counts = solve(&cells.noisy(tree), checkpoint);
-    let histogram = |region: &[u64]| {
-        checkpoint();
-        (0..).zip(region).map(|(size, &groups)| Run { size, groups }).collect()
-    };
-    counts.chunks(cells.sizes().max(1)).map(histogram).collect()
+    drop(cells);
+    histograms(tree, 0.., &counts, checkpoint)
 }
 
 /// Back-substitution: what holds at the leaves holds above.

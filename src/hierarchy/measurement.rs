@@ -1,7 +1,7 @@
 //! What is measured of the regions of a level, with its noise.
 
 use super::consistency::Consistency;
-use super::noisy_counts::NoisyCounts;
+use super::noisy_counts::{NoisyCounts, Weights};
 use super::plan::{LevelPlan, ReleasePlan};
 use super::release::Observer;
 use super::threads::share;
@@ -151,10 +151,11 @@ pub(super) fn estimates(measured: Vec<Measured>) -> Vec<Estimate> {
     measured.into_iter().map(estimate).collect()
 }
 
-/// The cells of all regions as one table, weighted by inverse variances.
+/// The cells of all regions in the order of [`NoisyCounts`], weighted by inverse variances.
 pub(super) struct Cells {
     sizes: usize,
     values: Vec<f64>,
+    /// Of each region; None where they are all the same.
     weights: Option<Vec<f64>>,
 }
 
@@ -168,13 +169,20 @@ impl Cells {
         let sizes = regions.iter().map(|(values, _)| values.len()).max().unwrap_or(0);
         let largest = NoisyCounts::largest(tree);
         let variances: Vec<f64> = regions.iter().map(|(_, variance)| *variance).collect();
-        let of_regions = NoisyCounts::inverse_variances(&variances);
-        let (mut values, mut weights) = (Vec::new(), Vec::new());
-        for ((own, _), weight) in regions.into_iter().zip(of_regions) {
+        let weights = NoisyCounts::inverse_variances(&variances);
+        let mut values = vec![0.0; regions.len() * sizes];
+        let (width, mut begin, mut rest) = (regions.len(), 0, regions.into_iter());
+        while begin < width {
             checkpoint();
-            values.extend(own.iter().map(|&value| (value as f64).clamp(-largest, largest)));
-            values.resize(values.len() + sizes - own.len(), 0.0);
-            weights.resize(values.len(), weight);
+            // all sizes of some regions, whose memory is free then
+            let rows: Vec<(Vec<i64>, f64)> = rest.by_ref().take(REGIONS_AT_A_TIME).collect();
+            for (size, column) in values.chunks_exact_mut(width).enumerate() {
+                for (value, (row, _)) in column[begin..].iter_mut().zip(&rows) {
+                    let noisy = row.get(size).copied().unwrap_or(0);
+                    *value = (noisy as f64).clamp(-largest, largest);
+                }
+            }
+            begin += rows.len();
         }
         // equal weights are none: costs are then integers, and an optimum is exact
         let alike = weights.windows(2).all(|pair| pair[0] == pair[1]);
@@ -182,10 +190,10 @@ impl Cells {
     }
 
     pub(super) fn noisy<'a>(&'a self, tree: &'a Tree) -> NoisyCounts<'a> {
-        NoisyCounts::new(tree, self.sizes, &self.values, self.weights.as_deref())
-    }
-
-    pub(super) fn sizes(&self) -> usize {
-        self.sizes
+        let weights = self.weights.as_deref().map_or(Weights::Equal, Weights::OfRegions);
+        NoisyCounts::new(tree, self.sizes, &self.values, weights)
     }
 }
+
+/// Some lines of the cache hold so many values of a size.
+const REGIONS_AT_A_TIME: usize = 64;

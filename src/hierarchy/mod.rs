@@ -30,7 +30,7 @@ pub use explain::{
     Candidate, ExpectedError, MAX_GROUPS_OF_HG, Question, SimulationObserver, expected_errors,
 };
 pub use matching::Merge;
-pub use noisy_counts::NoisyCounts;
+pub use noisy_counts::{NoisyCounts, Weights};
 pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
 pub use pgsr::{pgsr, pgsr_relaxed};
 pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan, estimator_words};

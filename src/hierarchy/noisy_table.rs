@@ -1,6 +1,6 @@
 //! Anyone's table of noisy counts as a hierarchy: its checks, its tree, its cells.
 
-use super::noisy_counts::NoisyCounts;
+use super::noisy_counts::{NoisyCounts, transposed};
 use super::plan::MAX_CELLS;
 use super::tree::{Tree, path_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub struct NoisyTable {
     pub(super) tree: Tree,
     /// Ascending.
     pub(super) sizes: Vec<u64>,
-    /// Cell (region, size) is at `region * sizes + size`.
+    /// In the order of [`NoisyCounts`].
     pub(super) values: Vec<f64>,
     /// Inverse variances, where these are known and not all the same.
     pub(super) weights: Option<Vec<f64>>,
@@ -198,8 +198,9 @@ impl NoisyTable {
             None => PublicTotals::None,
         };
         checkpoint();
-        let weights = cells.weights(&tree);
-        Ok(Some(NoisyTable { tree, sizes, values: cells.values, weights, totals }))
+        let weights = cells.weights(&tree).map(|weights| transposed(&weights, sizes.len()));
+        let values = transposed(&cells.values, sizes.len());
+        Ok(Some(NoisyTable { tree, sizes, values, weights, totals }))
     }
 
     pub fn tree(&self) -> &Tree {
@@ -237,7 +238,7 @@ fn tree_of(paths: BTreeSet<&Vec<String>>) -> Result<Tree, NoisyTableError> {
     tree.map(|(tree, _)| tree).map_err(|_| NoisyTableError::UnevenDepth { path: vec![], depth })
 }
 
-/// The dense cells while they are filled.
+/// The dense cells while they are filled: (region, size) is at `region * sizes + size`.
 struct Cells {
     sizes: usize,
     values: Vec<f64>,

@@ -4,12 +4,12 @@ use super::chain::{chain, running_totals};
 use super::consistency::{Consistency, matched};
 use super::cumulative::{Totals, cumulative};
 use super::matching::Merge;
-use super::noisy_counts::NoisyCounts;
+use super::noisy_counts::{NoisyCounts, Weights, histograms, transposed};
 use super::noisy_table::{NoisyTable, PublicTotals};
 use super::pgsr::pgsr;
 use super::release::Observer;
 use super::topdown::topdown;
-use crate::coco::{Coco, Estimate, EstimatedRun, Run, project_weighted};
+use crate::coco::{Coco, Estimate, EstimatedRun, project_weighted};
 
 /// What became of a noisy table.
 #[derive(Debug, Clone)]
@@ -34,22 +34,29 @@ impl NoisyTable {
         let mut gap = 0.0;
         let checkpoint = &mut || observer.checkpoint();
         let histograms = match method {
-            Consistency::Pgsr => self.histograms(&pgsr(&self.counts(), self.root(), checkpoint)),
+            Consistency::Pgsr => {
+                let counts = pgsr(&self.counts(), self.root(), checkpoint);
+                self.histograms(&counts, checkpoint)
+            }
             Consistency::TopDown => {
-                self.histograms(&topdown(&self.counts(), self.root(), checkpoint))
+                let counts = topdown(&self.counts(), self.root(), checkpoint);
+                self.histograms(&counts, checkpoint)
             }
             Consistency::Chain => {
-                let sizes = self.sizes.len();
-                let values = running_totals(&self.tree, sizes, &self.values, checkpoint);
-                let (values, weights) = self.sums(values);
-                let sums = NoisyCounts::new(&self.tree, sizes, &values, weights.as_deref());
-                self.histograms(&chain(&sums, self.root(), checkpoint))
-            }
-            Consistency::Cumulative => {
-                let values = self.rows(&self.values).flat_map(prefix_sums).collect();
+                let values = running_totals(&self.tree, &self.values, checkpoint);
                 let (values, weights) = self.sums(values);
                 let sums =
-                    NoisyCounts::new(&self.tree, self.sizes.len(), &values, weights.as_deref());
+                    NoisyCounts::new(&self.tree, self.sizes.len(), &values, of_regions(&weights));
+                let counts = chain(&sums, self.root(), checkpoint);
+                self.histograms(&counts, checkpoint)
+            }
+            Consistency::Cumulative => {
+                let mut values = self.values.clone();
+                let regions = self.tree.regions().len();
+                (regions..values.len()).for_each(|cell| values[cell] += values[cell - regions]);
+                let (values, weights) = self.sums(values);
+                let sums =
+                    NoisyCounts::new(&self.tree, self.sizes.len(), &values, of_regions(&weights));
                 let totals = self.region_totals(checkpoint);
                 let totals = match self.totals {
                     PublicTotals::Regions(_) => Totals::Regions(&totals),
@@ -57,7 +64,7 @@ impl NoisyTable {
                 };
                 let fit = cumulative(&sums, totals, checkpoint);
                 gap = (fit.real_cost - fit.lower_bound) / fit.real_cost.max(f64::MIN_POSITIVE);
-                self.histograms(&fit.counts)
+                self.histograms(&fit.counts, checkpoint)
             }
             Consistency::Matching => {
                 let estimates = self.estimates(checkpoint);
@@ -87,11 +94,13 @@ impl NoisyTable {
         }
         let largest = NoisyCounts::largest(&self.tree);
         let sums: Vec<f64> = self
-            .rows(&self.values)
+            .by_region(&self.values)
+            .chunks(self.sizes.len())
             .map(|row| row.iter().sum::<f64>().clamp(-largest, largest))
             .collect();
         let weights = self.weights.as_deref().map(|weights| self.weights_of_sums(weights));
-        pgsr(&NoisyCounts::new(&self.tree, 1, &sums, weights.as_deref()), self.root(), checkpoint)
+        let sums = NoisyCounts::new(&self.tree, 1, &sums, of_regions(&weights));
+        pgsr(&sums, self.root(), checkpoint)
     }
 
     /// The inverse variance of the sum of each region's counts.
@@ -100,16 +109,18 @@ impl NoisyTable {
             let variance: f64 = row.iter().map(|weight| 1.0 / weight).sum();
             (1.0 / variance).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end())
         };
-        self.rows(weights).map(of_sum).collect()
+        self.by_region(weights).chunks(self.sizes.len()).map(of_sum).collect()
     }
 
     /// Every region's counts projected on its total. A cell of n groups of one size is known to
     /// within its variance v, so each of their sizes to within v / n.
     fn estimates(&self, checkpoint: &mut dyn FnMut()) -> Vec<Estimate> {
         let totals = self.region_totals(checkpoint);
-        let weight = |cell: usize| self.weights.as_ref().map_or(1.0, |weights| weights[cell]);
+        let values = self.by_region(&self.values);
+        let weights = self.weights.as_deref().map(|weights| self.by_region(weights));
+        let weight = |cell: usize| weights.as_ref().map_or(1.0, |weights| weights[cell]);
         let mut estimates = Vec::with_capacity(totals.len());
-        for (region, (row, total)) in self.rows(&self.values).zip(totals).enumerate() {
+        for (region, (row, total)) in values.chunks(self.sizes.len()).zip(totals).enumerate() {
             checkpoint();
             let cells = region * self.sizes.len()..;
             let targets: Vec<(f64, f64)> =
@@ -130,19 +141,19 @@ impl NoisyTable {
         estimates
     }
 
-    /// Sums of counts as targets. How exact each one is depends on what was measured, counts or
+    /// Sums of counts as targets, with their regions' weights. How exact each one is depends on what was measured, counts or
     /// sums: all of a region are taken to be known equally well, as its counts are on average.
     fn sums(&self, mut values: Vec<f64>) -> (Vec<f64>, Option<Vec<f64>>) {
         let largest = NoisyCounts::largest(&self.tree);
         values.iter_mut().for_each(|value| *value = value.clamp(-largest, largest));
-        let sizes = self.sizes.len();
+        let sizes = self.sizes.len() as f64;
         let of_region = |sum: f64| {
-            (sum * sizes as f64).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end())
+            (sum * sizes).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end())
         };
-        let weights = self.weights.as_deref().map(|weights| {
-            let of_sums = self.weights_of_sums(weights).into_iter().map(of_region);
-            of_sums.flat_map(|weight| std::iter::repeat_n(weight, sizes)).collect()
-        });
+        let weights = self
+            .weights
+            .as_deref()
+            .map(|weights| self.weights_of_sums(weights).into_iter().map(of_region).collect());
         (values, weights)
     }
 
@@ -154,26 +165,21 @@ impl NoisyTable {
         }
     }
 
-    fn rows<'a>(&self, cells: &'a [f64]) -> impl Iterator<Item = &'a [f64]> {
-        cells.chunks(self.sizes.len())
+    /// Cells with those of a region together.
+    fn by_region(&self, cells: &[f64]) -> Vec<f64> {
+        transposed(cells, self.tree.regions().len())
     }
 
     fn counts(&self) -> NoisyCounts<'_> {
-        NoisyCounts::new(&self.tree, self.sizes.len(), &self.values, self.weights.as_deref())
+        let weights = self.weights.as_deref().map_or(Weights::Equal, Weights::OfCells);
+        NoisyCounts::new(&self.tree, self.sizes.len(), &self.values, weights)
     }
 
-    fn histograms(&self, counts: &[u64]) -> Vec<Coco> {
-        let histogram = |row: &[u64]| -> Coco {
-            let runs = self.sizes.iter().zip(row);
-            runs.map(|(&size, &groups)| Run { size, groups }).collect()
-        };
-        counts.chunks(self.sizes.len()).map(histogram).collect()
+    fn histograms(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
+        histograms(&self.tree, self.sizes.iter().copied(), counts, checkpoint)
     }
 }
 
-fn prefix_sums(row: &[f64]) -> impl Iterator<Item = f64> {
-    row.iter().scan(0.0, |sum, value| {
-        *sum += value;
-        Some(*sum)
-    })
+fn of_regions(weights: &Option<Vec<f64>>) -> Weights<'_> {
+    weights.as_deref().map_or(Weights::Equal, Weights::OfRegions)
 }

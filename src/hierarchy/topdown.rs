@@ -31,7 +31,7 @@ pub fn topdown(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnM
         Some(total) => project_weighted(&targets, total),
         None => targets.iter().map(|(value, _)| value.round() as u64).collect(), // at least 0
     };
-    counts[..sizes].copy_from_slice(&root);
+    (0..sizes).zip(root).for_each(|(size, count)| counts[noisy.cell(0, size)] = count);
 
     for parent in 0..tree.leaves().start {
         let children = &tree.regions()[parent].children;
@@ -39,9 +39,9 @@ pub fn topdown(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnM
             checkpoint();
             targets.clear();
             targets.extend(children.clone().map(|child| target(child, size)));
-            let shares = project_weighted(&targets, counts[parent * sizes + size]);
+            let shares = project_weighted(&targets, counts[noisy.cell(parent, size)]);
             for (child, share) in children.clone().zip(shares) {
-                counts[child * sizes + size] = share;
+                counts[noisy.cell(child, size)] = share;
             }
         }
     }
@@ -50,6 +50,7 @@ pub fn topdown(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnM
 
 #[cfg(test)]
 mod tests {
+    use super::super::noisy_counts::Weights;
     use super::super::pgsr::tests::*;
     use super::*;
     use proptest::prelude::*;
@@ -75,14 +76,15 @@ mod tests {
             case.for_each_variant(|noisy, total| {
                 let counts = topdown(noisy, total, &mut silent);
                 check_constraints(noisy, &counts, total);
-                if noisy.weights.is_some() {
+                if !matches!(noisy.weights, Weights::Equal) {
                     return Ok(());
                 }
                 let (tree, sizes) = (noisy.tree, noisy.sizes);
                 let cost_and_least = |cells: &[(usize, usize)]| {
                     let targets: Vec<Target> =
                         cells.iter().map(|&(region, size)| noisy.target(region, size)).collect();
-                    let counts = cells.iter().map(|&(region, size)| counts[region * sizes + size]);
+                    let counts =
+                        cells.iter().map(|&(region, size)| counts[noisy.cell(region, size)]);
                     let cost = targets.iter().zip(counts.clone()).map(|(t, x)| t.cost(x)).sum();
                     (cost, least_cost(&targets, counts.sum()))
                 };
@@ -115,7 +117,7 @@ mod tests {
 
     fn solve(tree: &crate::hierarchy::Tree, values: &[f64], total: Option<u64>) -> Vec<u64> {
         let sizes = values.len() / tree.regions().len();
-        topdown(&NoisyCounts::new(tree, sizes, values, None), total, &mut silent)
+        topdown(&NoisyCounts::new(tree, sizes, values, Weights::Equal), total, &mut silent)
     }
 
     /// The counts of size 1 of the paper's table 5. The root is not moved by what is below it,
@@ -142,7 +144,7 @@ mod tests {
     fn weights_decide_who_moves() {
         let tree = regular_tree(&[2]);
         let weights = [1.0, 4.0, 1.0];
-        let noisy = NoisyCounts::new(&tree, 1, &[15.0, 10.0, 10.0], Some(&weights));
+        let noisy = NoisyCounts::new(&tree, 1, &[15.0, 10.0, 10.0], Weights::OfCells(&weights));
         assert_eq!(topdown(&noisy, None, &mut silent), [15, 9, 6]);
     }
 
@@ -160,7 +162,7 @@ mod tests {
         for shift in 0..9 {
             let weights: Vec<f64> =
                 (0..9).map(|i| if (i + shift) % 3 == 0 { 1e-100 } else { 1e100 }).collect();
-            for weights in [None, Some(&weights[..])] {
+            for weights in [Weights::Equal, Weights::OfCells(&weights)] {
                 let noisy = NoisyCounts::new(&tree, 1, &values, weights);
                 for total in [None, Some(0), Some(1), Some(1 << 62)] {
                     check_constraints(&noisy, &topdown(&noisy, total, &mut silent), total);
@@ -173,7 +175,7 @@ mod tests {
     fn the_checkpoint_is_called_throughout() {
         let tree = regular_tree(&[7, 6]);
         let (values, total) = census(&tree, 50, 60.0, 1);
-        let noisy = NoisyCounts::new(&tree, 50, &values, None);
+        let noisy = NoisyCounts::new(&tree, 50, &values, Weights::Equal);
         let mut calls = 0;
         check_constraints(&noisy, &topdown(&noisy, Some(total), &mut || calls += 1), Some(total));
         assert_eq!(calls, 8 * 50);

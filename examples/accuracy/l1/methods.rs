@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::noise::noisy_counts;
 use crate::releases::{DEFAULT, Words, checked_release};
 use pg_dp::coco::{Coco, Run};
-use pg_dp::hierarchy::{NoisyCounts, pgsr_relaxed};
+use pg_dp::hierarchy::{NoisyCounts, Weights, pgsr_relaxed};
 use pg_dp::noise::RandomWords;
 use std::error::Error;
 
@@ -101,11 +101,12 @@ fn relax_and_round(
     let (counts, _) = noisy_counts(&data.tree, &data.truth, data.max_size, epsilon, words)?;
     let values: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
     let sizes = data.max_size as usize + 1;
-    let noisy = NoisyCounts::new(&data.tree, sizes, &values, None);
+    let noisy = NoisyCounts::new(&data.tree, sizes, &values, Weights::Equal);
     let relaxed = pgsr_relaxed(&noisy, Some(data.groups()), &mut || {});
-    let histogram = |counts: &[f64]| {
-        let runs = (0..).zip(counts);
+    let regions = data.truth.len();
+    let histogram = |region: usize| {
+        let runs = (0..).zip(relaxed.iter().skip(region).step_by(regions));
         runs.map(|(size, count)| Run { size, groups: count.round() as u64 }).collect()
     };
-    Ok(relaxed.chunks(sizes).map(histogram).collect())
+    Ok((0..regions).map(histogram).collect())
 }

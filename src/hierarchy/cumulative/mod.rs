@@ -14,7 +14,7 @@
 mod relaxation;
 mod rounding;
 
-use super::noisy_counts::{LARGEST_SUM, NoisyCounts};
+use super::noisy_counts::{LARGEST_SUM, NoisyCounts, transposed};
 use super::tree::Tree;
 
 /// The public numbers of groups.
@@ -100,12 +100,13 @@ pub fn cumulative(
     let totals = if tree.depth() == 1 { Totals::Regions(&root) } else { totals };
 
     let relaxed = relaxation::relax(noisy, totals, checkpoint);
-    let mut counts = rounding::round(tree, sizes, &relaxed.counts, totals, checkpoint);
+    let rounded = rounding::round(tree, sizes, &relaxed.counts, totals, checkpoint);
+    let mut counts = transposed(&rounded, sizes);
     let cost = cost(noisy, totals, &counts, checkpoint);
-    for row in counts.chunks_exact_mut(sizes) {
+    for size in (1..sizes).rev() {
         checkpoint();
-        for size in (1..sizes).rev() {
-            row[size] -= row[size - 1];
+        for region in 0..tree.regions().len() {
+            counts[noisy.cell(region, size)] -= counts[noisy.cell(region, size - 1)];
         }
     }
     CumulativeFit { counts, cost, real_cost: relaxed.cost, lower_bound: relaxed.lower_bound }
@@ -114,13 +115,13 @@ pub fn cumulative(
 /// The cost of cumulative counts.
 fn cost(noisy: &NoisyCounts, totals: Totals, counts: &[u64], checkpoint: &mut dyn FnMut()) -> f64 {
     let mut cost = 0.0;
-    for (region, row) in counts.chunks(noisy.sizes.max(1)).enumerate() {
+    for (size, counts) in counts.chunks_exact(noisy.tree.regions().len()).enumerate() {
         checkpoint();
-        let measured = if totals.of(region).is_some() { row.len() - 1 } else { row.len() };
-        for (size, &count) in row.iter().enumerate().take(measured) {
-            let cell = region * noisy.sizes + size;
-            let weight = noisy.weights.map_or(1.0, |weights| weights[cell]);
-            cost += weight * (count as f64 - noisy.values[cell]).powi(2);
+        let last = size + 1 == noisy.sizes;
+        for (region, (target, &count)) in noisy.targets(size).iter().zip(counts).enumerate() {
+            if !(last && totals.of(region).is_some()) {
+                cost += target.cost(count);
+            }
         }
     }
     cost

@@ -43,7 +43,7 @@
 //! with 100 sizes 2.0 s against 0.02 s here; 201 with 1,000 sizes 74 s and 0.3 GB against 0.24 s;
 //! 3,197 with 1,000 sizes 872 s and 4.8 GB against 3.5 s and 0.14 GB.
 
-use super::super::noisy_counts::NoisyCounts;
+use super::super::noisy_counts::{NoisyCounts, Target, Weights, transposed};
 use super::super::pgsr::last_price;
 use super::Totals;
 
@@ -119,13 +119,17 @@ fn push(blocks: &mut Vec<Block>, cell: Block) {
 /// The problem in the sizes whose counts are not fixed. Cells of the regions above the leaves are
 /// at `region * free + size`.
 struct Problem<'a> {
-    noisy: &'a NoisyCounts<'a>,
+    sizes: usize,
+    /// Cell (region, size) is at `region * sizes + size`.
+    values: Vec<f64>,
+    /// In the same order, where they are not those of regions.
+    cell_weights: Vec<f64>,
+    weights: Weights<'a>,
     totals: Totals<'a>,
     free: usize,
     /// The regions above the leaves stand first.
     inner: usize,
     parents: Vec<usize>,
-    ones: Vec<f64>,
 }
 
 /// Prices, and what follows from them.
@@ -175,7 +179,7 @@ pub(super) fn relax(noisy: &NoisyCounts, totals: Totals, checkpoint: &mut dyn Fn
 }
 
 impl<'a> Problem<'a> {
-    fn new(noisy: &'a NoisyCounts<'a>, totals: Totals<'a>) -> Problem<'a> {
+    fn new(noisy: &NoisyCounts<'a>, totals: Totals<'a>) -> Problem<'a> {
         let (tree, sizes) = (noisy.tree, noisy.sizes);
         let mut parents = vec![0; tree.regions().len()];
         for (region, parent) in tree.regions().iter().enumerate() {
@@ -185,19 +189,31 @@ impl<'a> Problem<'a> {
             Totals::Root(_) => sizes,
             Totals::Regions(_) => sizes - 1,
         };
-        let ones = vec![1.0; if noisy.weights.is_none() { free } else { 0 }];
-        Problem { noisy, totals, free, inner: tree.leaves().start, parents, ones }
-    }
-
-    fn values(&self, region: usize) -> &[f64] {
-        &self.noisy.values[region * self.noisy.sizes..][..self.free]
-    }
-
-    fn weights(&self, region: usize) -> &[f64] {
-        match self.noisy.weights {
-            Some(weights) => &weights[region * self.noisy.sizes..][..self.free],
-            None => &self.ones,
+        let by_region = |cells: &[f64]| transposed(cells, tree.regions().len());
+        let cell_weights = match noisy.weights {
+            Weights::OfCells(weights) => by_region(weights),
+            Weights::Equal | Weights::OfRegions(_) => vec![],
+        };
+        Problem {
+            sizes,
+            values: by_region(noisy.values),
+            cell_weights,
+            weights: noisy.weights,
+            totals,
+            free,
+            inner: tree.leaves().start,
+            parents,
         }
+    }
+
+    fn target(&self, region: usize, size: usize) -> Target {
+        let cell = region * self.sizes + size;
+        let weight = match self.weights {
+            Weights::Equal => 1.0,
+            Weights::OfRegions(weights) => weights[region],
+            Weights::OfCells(_) => self.cell_weights[cell],
+        };
+        Target { value: self.values[cell], weight }
     }
 
     /// The most that a count of a leaf can be.
@@ -249,10 +265,9 @@ impl<'a> Problem<'a> {
             _ => &seen[self.parents[leaf] * free..][..free],
         };
         let cell = |leaf: usize, size: usize, price: f64| {
-            let weight = self.weights(leaf)[size];
+            let Target { value, weight } = self.target(leaf, size);
             let seen = seen(leaf).get(size).map_or(0.0, |seen| seen + price);
-            let value = self.values(leaf)[size] + seen / (2.0 * weight);
-            Block { end: size + 1, value, weight }
+            Block { end: size + 1, value: value + seen / (2.0 * weight), weight }
         };
 
         let before_last = if fixed.is_some() { free - 1 } else { free };
@@ -293,7 +308,6 @@ impl<'a> Problem<'a> {
         let mut cost = 0.0;
         for (leaf, blocks) in (self.inner..).zip(&mut blocks) {
             checkpoint();
-            let (values, weights) = (self.values(leaf), self.weights(leaf));
             let parent = self.parents[leaf] * free;
             let mut begin = 0;
             for block in blocks {
@@ -302,7 +316,8 @@ impl<'a> Problem<'a> {
                     *block = Block { value: within, weight: f64::INFINITY, ..*block };
                 }
                 for size in begin..block.end {
-                    cost += weights[size] * (within - values[size]).powi(2);
+                    let Target { value, weight } = self.target(leaf, size);
+                    cost += weight * (within - value).powi(2);
                 }
                 if self.inner > 0 {
                     let cells = parent + begin..parent + block.end;
@@ -317,14 +332,14 @@ impl<'a> Problem<'a> {
         let mut misses = sums;
         let mut gap = 0.0;
         for region in 0..self.inner {
-            let (values, weights) = (self.values(region), self.weights(region));
             for size in 0..free {
                 let cell = region * free + size;
                 if self.fixed().is_some_and(|(fixed, _)| fixed == cell) {
                     misses[cell] = 0.0;
                     continue;
                 }
-                let (value, weight, sum) = (values[size], weights[size], misses[cell]);
+                let Target { value, weight } = self.target(region, size);
+                let sum = misses[cell];
                 cost += weight * (sum - value).powi(2);
                 misses[cell] = value - prices[cell] / (2.0 * weight) - sum;
                 gap += weight * misses[cell].powi(2);
@@ -337,7 +352,7 @@ impl<'a> Problem<'a> {
     fn compliance(&self, region: usize, size: usize) -> f64 {
         match self.fixed() {
             Some((fixed, _)) if fixed == region * self.free + size => 0.0,
-            _ => 0.5 / self.weights(region)[size],
+            _ => 0.5 / self.target(region, size).weight,
         }
     }
 
@@ -470,8 +485,8 @@ impl<'a> Problem<'a> {
 
     /// The fits of all regions for all sizes.
     fn counts(&self, at: &Response, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
-        let sizes = self.noisy.sizes;
-        let mut counts = vec![0.0; self.noisy.values.len()];
+        let sizes = self.sizes;
+        let mut counts = vec![0.0; self.values.len()];
         for (leaf, blocks) in (self.inner..).zip(&at.blocks) {
             checkpoint();
             let row = &mut counts[leaf * sizes..][..sizes];

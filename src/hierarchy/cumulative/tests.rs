@@ -2,6 +2,7 @@
 
 use super::relaxation::{LARGEST_MISS, RELATIVE_GAP};
 use super::*;
+use crate::hierarchy::noisy_counts::{Target, Weights, transposed};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -59,12 +60,17 @@ fn cases(
 }
 
 impl Case {
-    /// With and without weights, the root's total alone and all.
+    /// With equal weights, those of regions and those of cells, the root's total alone and all.
     fn for_each_variant(
         &self,
         mut f: impl FnMut(&NoisyCounts, Totals) -> Result<(), TestCaseError>,
     ) -> Result<(), TestCaseError> {
-        for weights in [None, Some(&self.weights[..])] {
+        // a region's must not be 100 times those of the leaves below it: the gap would be larger
+        let regions = self.weights.iter().take(self.tree.regions().len());
+        let of_regions: Vec<f64> = regions.map(|weight| weight.powf(0.25)).collect();
+        for weights in
+            [Weights::Equal, Weights::OfRegions(&of_regions), Weights::OfCells(&self.weights)]
+        {
             let noisy = NoisyCounts::new(&self.tree, self.sizes, &self.values, weights);
             f(&noisy, Totals::Root(self.totals[0]))?;
             f(&noisy, Totals::Regions(&self.totals))?;
@@ -75,46 +81,52 @@ impl Case {
 
 fn silent() {}
 
-fn cumulated(counts: &[u64], sizes: usize) -> Vec<u64> {
-    let cumulate = |sum: &mut u64, count: &u64| {
-        *sum += count;
-        Some(*sum)
-    };
-    counts.chunks(sizes).flat_map(|row| row.iter().scan(0, cumulate)).collect()
+fn cumulated(tree: &Tree, counts: &[u64]) -> Vec<u64> {
+    let mut sums = counts.to_vec();
+    let regions = tree.regions().len();
+    (regions..sums.len()).for_each(|cell| sums[cell] += sums[cell - regions]);
+    sums
 }
 
 fn cost_of(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) -> f64 {
-    cost(noisy, totals, &cumulated(counts, noisy.sizes), &mut silent)
+    cost(noisy, totals, &cumulated(noisy.tree, counts), &mut silent)
 }
 
 fn check_constraints(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) {
-    let sizes = noisy.sizes;
     assert_eq!(counts.len(), noisy.values.len());
+    let count = |region: usize, size: usize| counts[noisy.cell(region, size)];
     for (region, parent) in noisy.tree.regions().iter().enumerate() {
-        let row = &counts[region * sizes..][..sizes];
         if let Some(total) = totals.of(region) {
-            assert_eq!(row.iter().sum::<u64>(), total);
+            assert_eq!((0..noisy.sizes).map(|size| count(region, size)).sum::<u64>(), total);
         }
         if !parent.children.is_empty() {
-            for (size, &count) in row.iter().enumerate() {
+            for size in 0..noisy.sizes {
                 let children = parent.children.clone();
-                assert_eq!(count, children.map(|child| counts[child * sizes + size]).sum::<u64>());
+                let sum: u64 = children.map(|child| count(child, size)).sum();
+                assert_eq!(count(region, size), sum);
             }
         }
     }
 }
 
+/// The targets of all cells, those of a region together.
+fn targets(noisy: &NoisyCounts) -> Vec<Target> {
+    let regions = 0..noisy.tree.regions().len();
+    let of_region = |region| (0..noisy.sizes).map(move |size| noisy.target(region, size));
+    regions.flat_map(of_region).collect()
+}
+
 /// What rounding errors can add to a cost of counts up to 10 or so.
 fn slack(noisy: &NoisyCounts, cost: f64) -> f64 {
-    let weights = noisy.weights.unwrap_or(&[1.0]);
-    1e-12 * cost + 1e-20 * weights.iter().copied().fold(0.0, f64::max)
+    let weights = targets(noisy).into_iter().map(|target| target.weight);
+    1e-12 * cost + 1e-20 * weights.fold(0.0, f64::max)
 }
 
 /// The gap that remains when the solution is as good as promised.
 fn promised_gap(noisy: &NoisyCounts, cost: f64) -> f64 {
     let inner = noisy.tree.leaves().start * noisy.sizes;
-    let weights = |cell: usize| noisy.weights.map_or(1.0, |weights| weights[cell]);
-    let misses = (0..inner).map(weights).sum::<f64>() * LARGEST_MISS.powi(2);
+    let weights = targets(noisy).into_iter().take(inner).map(|target| target.weight);
+    let misses = weights.sum::<f64>() * LARGEST_MISS.powi(2);
     (RELATIVE_GAP * cost).max(misses)
 }
 
@@ -130,12 +142,13 @@ fn for_each_assignment(case: &Case, totals: Totals, f: &mut dyn FnMut(&[u64])) {
     ) {
         let sizes = case.sizes;
         let regions = case.tree.regions();
+        let cell = |region: usize, size: usize| size * regions.len() + region;
         if leaf == regions.len() {
             for region in (0..case.tree.leaves().start).rev() {
                 for size in 0..sizes {
                     let children = regions[region].children.clone();
-                    counts[region * sizes + size] =
-                        children.map(|child| counts[child * sizes + size]).sum();
+                    counts[cell(region, size)] =
+                        children.map(|child| counts[cell(child, size)]).sum();
                 }
             }
             return f(counts);
@@ -144,7 +157,7 @@ fn for_each_assignment(case: &Case, totals: Totals, f: &mut dyn FnMut(&[u64])) {
         let ends = size + 1 == sizes;
         let exact = matches!(totals, Totals::Regions(_)) || leaf + 1 == regions.len();
         for count in if ends && exact { left..=left } else { 0..=left } {
-            counts[leaf * sizes + size] = count;
+            counts[cell(leaf, size)] = count;
             let (next, left) = match totals {
                 _ if !ends => ((leaf, size + 1), left - count),
                 Totals::Root(_) => ((leaf + 1, 0), left - count),
@@ -171,14 +184,15 @@ fn least_cost(case: &Case, noisy: &NoisyCounts, totals: Totals) -> f64 {
 
 /// By how much a linear function with the cost's gradient could still fall from the real
 /// solution x to a corner of what is feasible: all groups of a leaf (of one leaf, with the
-/// root's total alone) of one size. An optimality condition that knows nothing of prices.
+/// root's total alone) of one size. An optimality condition that knows nothing of prices. Cell
+/// (region, size) of x is at `region * sizes + size`.
 fn linear_fall(noisy: &NoisyCounts, totals: Totals, x: &[f64]) -> f64 {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
-    let mut slopes: Vec<f64> = (0..x.len())
-        .map(|cell| {
+    let cells = targets(noisy).into_iter().zip(x).enumerate();
+    let mut slopes: Vec<f64> = cells
+        .map(|(cell, (target, &x))| {
             let fixed = cell % sizes == sizes - 1 && totals.of(cell / sizes).is_some();
-            let weight = noisy.weights.map_or(1.0, |weights| weights[cell]);
-            if fixed { 0.0 } else { 2.0 * weight * (x[cell] - noisy.values[cell]) }
+            if fixed { 0.0 } else { target.slope(x) }
         })
         .collect();
     for (region, parent) in tree.regions().iter().enumerate() {
@@ -264,9 +278,9 @@ proptest! {
             }
             let gap = relaxed.cost - relaxed.lower_bound + 1e-15 * relaxed.cost;
             let total = totals.root() as f64;
-            let misses: f64 = (0..tree.leaves().start * sizes)
-                .map(|cell| noisy.weights.map_or(1.0, |weights| weights[cell]))
-                .map(|weight| 2.0 * total * (weight * gap).sqrt())
+            let misses: f64 = targets(noisy)[..tree.leaves().start * sizes]
+                .iter()
+                .map(|target| 2.0 * total * (target.weight * gap).sqrt())
                 .sum();
             let fall = linear_fall(noisy, totals, x);
             prop_assert!(fall <= misses + 1e-9 * (1.0 + total), "{} {}", fall, misses);
@@ -296,11 +310,11 @@ proptest! {
         case.for_each_variant(|noisy, totals| {
             let free = noisy.sizes - 1;
             let mean = |a: usize, b: usize| {
-                let weight = |cell: usize| noisy.weights.map_or(1.0, |weights| weights[cell]);
-                (a..=b).map(|cell| weight(cell) * noisy.values[cell]).sum::<f64>()
-                    / (a..=b).map(weight).sum::<f64>()
+                let targets = &targets(noisy)[a..=b];
+                targets.iter().map(|target| target.weight * target.value).sum::<f64>()
+                    / targets.iter().map(|target| target.weight).sum::<f64>()
             };
-            let fit = cumulated(&cumulative(noisy, totals, &mut silent).counts, noisy.sizes);
+            let fit = cumulated(noisy.tree, &cumulative(noisy, totals, &mut silent).counts);
             prop_assert_eq!(fit[free], totals.root());
             for (cell, &count) in fit.iter().enumerate().take(free) {
                 let value = (0..=cell)
@@ -344,7 +358,7 @@ fn the_integers_are_near_the_best_ones() {
     let strategy = cases(1..4, 2..4, 2..4, -2.0f64..5.0, Just(1.0), 0..3);
     for _ in 0..300 {
         let case = strategy.new_tree(&mut runner).unwrap().current();
-        let noisy = NoisyCounts::new(&case.tree, case.sizes, &case.values, None);
+        let noisy = NoisyCounts::new(&case.tree, case.sizes, &case.values, Weights::Equal);
         for totals in [Totals::Root(case.totals[0]), Totals::Regions(&case.totals)] {
             let fit = cumulative(&noisy, totals, &mut silent);
             let least = least_cost(&case, &noisy, totals);
@@ -360,9 +374,9 @@ fn without_noise_the_truth_comes_back() {
     let tree = tree(2, [vec![0, 0], vec![0, 1], vec![1, 0]]);
     let truth =
         [[1, 4, 0, 2], [1, 2, 0, 0], [0, 2, 0, 2], [1, 0, 0, 0], [0, 2, 0, 0], [0, 2, 0, 2]];
-    let counts: Vec<u64> = truth.concat();
-    let values: Vec<f64> = cumulated(&counts, 4).iter().map(|&count| count as f64).collect();
-    let noisy = NoisyCounts::new(&tree, 4, &values, None);
+    let counts = transposed(&truth.concat(), 4);
+    let values: Vec<f64> = cumulated(&tree, &counts).iter().map(|&count| count as f64).collect();
+    let noisy = NoisyCounts::new(&tree, 4, &values, Weights::Equal);
     for totals in [Totals::Root(7), Totals::Regions(&[7, 3, 4, 1, 2, 4])] {
         let fit = cumulative(&noisy, totals, &mut silent);
         assert_eq!((&fit.counts, fit.cost), (&counts, 0.0));
@@ -377,7 +391,7 @@ fn nothing_to_count() {
     for (tree, sizes) in [(&empty, 3), (&empty, 0), (&leaves, 0), (&leaves, 1), (&leaves, 3)] {
         let regions = tree.regions().len();
         let values = vec![2.5; regions * sizes];
-        let noisy = NoisyCounts::new(tree, sizes, &values, None);
+        let noisy = NoisyCounts::new(tree, sizes, &values, Weights::Equal);
         for totals in [Totals::Root(0), Totals::Regions(&vec![0; regions])] {
             let fit = cumulative(&noisy, totals, &mut silent);
             assert_eq!(fit.counts, vec![0; values.len()]);
@@ -397,13 +411,13 @@ fn nothing_to_count() {
 #[should_panic(expected = "without a place")]
 fn a_total_needs_leaves() {
     let empty = tree(1, []);
-    cumulative(&NoisyCounts::new(&empty, 1, &[0.0], None), Totals::Root(1), &mut silent);
+    cumulative(&NoisyCounts::new(&empty, 1, &[0.0], Weights::Equal), Totals::Root(1), &mut silent);
 }
 
 #[test]
 #[should_panic(expected = "do not sum")]
 fn totals_must_add_up() {
     let tree = tree(1, [vec![0]]);
-    let noisy = NoisyCounts::new(&tree, 1, &[0.0, 0.0], None);
+    let noisy = NoisyCounts::new(&tree, 1, &[0.0, 0.0], Weights::Equal);
     cumulative(&noisy, Totals::Regions(&[1, 2]), &mut silent);
 }

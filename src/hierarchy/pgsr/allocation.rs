@@ -47,45 +47,51 @@ impl Target {
 }
 
 /// The tree with the children of every region joined in pairs: its nodes are the regions and, after
-/// them, the joins.
+/// them, the joins. Numbers of 32 bits, as every size's allocation reads all of it.
 pub(super) struct Tournament<'a> {
     tree: &'a Tree,
-    parents: Vec<usize>,
-    /// None below a leaf, the same node twice below a region, two different ones below a join.
-    children: Vec<Option<[usize; 2]>>,
-    /// The joins below each region, every one after those that it joins.
+    parents: Vec<u32>,
+    /// Two different ones below a join, the same one twice below a region, and a leaf below itself.
+    children: Vec<[u32; 2]>,
+    /// The joins below each region that is no leaf, every one after those that it joins.
     joins: Vec<Range<usize>>,
 }
 
 impl<'a> Tournament<'a> {
     pub(super) fn new(tree: &'a Tree) -> Tournament<'a> {
-        let regions = tree.regions().len();
+        let regions = tree.regions().len() as u32; // 2^31 would fill hundreds of gigabytes
         let mut this = Tournament {
             tree,
-            parents: vec![0; regions],
-            children: vec![None; regions],
-            joins: vec![0..0; regions],
+            parents: vec![0; regions as usize],
+            children: (0..regions).map(|region| [region; 2]).collect(),
+            joins: vec![],
         };
-        for region in 0..tree.leaves().start {
-            let mut round: Vec<usize> = tree.regions()[region].children.clone().collect();
+        for (number, region) in (0..).zip(&tree.regions()[..tree.leaves().start]) {
+            let mut round: Vec<u32> = region.children.clone().map(|child| child as u32).collect();
             let begin = this.children.len();
             while round.len() > 1 {
                 round = round.chunks(2).map(|pair| this.join(pair)).collect();
             }
-            this.joins[region] = begin..this.children.len();
-            this.parents[round[0]] = region;
-            this.children[region] = Some([round[0]; 2]);
+            this.joins.push(begin..this.children.len());
+            this.parents[round[0] as usize] = number;
+            this.children[number as usize] = [round[0]; 2];
         }
         this
     }
 
-    fn join(&mut self, pair: &[usize]) -> usize {
+    fn join(&mut self, pair: &[u32]) -> u32 {
         let &[a, b] = pair else { return pair[0] };
-        let join = self.children.len();
-        self.children.push(Some([a, b]));
+        let join = self.children.len() as u32;
+        self.children.push([a, b]);
         self.parents.push(0);
-        (self.parents[a], self.parents[b]) = (join, join);
+        (self.parents[a as usize], self.parents[b as usize]) = (join, join);
         join
+    }
+
+    /// None below a leaf.
+    fn children(&self, node: usize) -> Option<[usize; 2]> {
+        let children = self.children[node].map(|child| child as usize);
+        (children[0] != node).then_some(children)
     }
 }
 
@@ -171,7 +177,7 @@ impl<'a> Allocation<'a> {
     /// Adds or removes the cheapest unit below a region.
     fn shift_unit(&mut self, top: usize, direction: Direction) {
         let mut node = top;
-        while let Some([a, b]) = self.tournament.children[node] {
+        while let Some([a, b]) = self.tournament.children(node) {
             let cost = |node: usize| self.moves[node].of(direction);
             node = if cost(a) <= cost(b) { a } else { b };
         }
@@ -186,19 +192,21 @@ impl<'a> Allocation<'a> {
             if node == top {
                 break;
             }
-            node = self.tournament.parents[node];
+            node = self.tournament.parents[node] as usize;
         }
     }
 
     /// A region's moves from those of its children.
     fn refresh_region(&mut self, region: usize) {
-        self.tournament.joins[region].clone().for_each(|join| self.refresh(join));
+        if let Some(joins) = self.tournament.joins.get(region) {
+            joins.clone().for_each(|join| self.refresh(join));
+        }
         self.refresh(region);
     }
 
     /// A node's moves from those of its children.
     fn refresh(&mut self, node: usize) {
-        let below = match self.tournament.children[node] {
+        let below = match self.tournament.children(node) {
             Some([a, b]) => self.moves[a].or(self.moves[b]),
             None if self.counts[node] == 0 => Moves { up: 0.0, down: f64::INFINITY },
             None => Moves { up: 0.0, down: 0.0 },
@@ -220,7 +228,8 @@ pub(super) fn reach(
     total: u64,
     checkpoint: &mut dyn FnMut(),
 ) {
-    let sum: u64 = counts[..noisy.sizes].iter().sum();
+    let regions = tournament.tree.regions().len();
+    let sum: u64 = counts.iter().step_by(regions).sum();
     let direction = if sum < total { Direction::Up } else { Direction::Down };
     let offer = |size: usize, moves: &Moves| Reverse((rank(moves.of(direction)), size));
     let mut offers: BinaryHeap<_> =
@@ -234,7 +243,7 @@ pub(super) fn reach(
         let Some(mut best) = offers.peek_mut() else { break };
         let Reverse((_, size)) = *best;
         let allocation = changed.entry(size).or_insert_with(|| {
-            let of_size = counts.iter().skip(size).step_by(noisy.sizes).copied().collect();
+            let of_size = counts[size * regions..][..regions].to_vec();
             Allocation::again(tournament, noisy.targets(size), of_size, checkpoint)
         });
         allocation.shift_unit(0, direction);
@@ -242,7 +251,6 @@ pub(super) fn reach(
     }
     for (size, allocation) in changed {
         checkpoint();
-        let cells = counts.iter_mut().skip(size).step_by(noisy.sizes);
-        cells.zip(allocation.counts).for_each(|(cell, count)| *cell = count);
+        counts[size * regions..][..regions].copy_from_slice(&allocation.counts);
     }
 }

@@ -94,12 +94,14 @@ pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut(
     let mut market = Market::new(noisy, total, checkpoint);
     let tournament = Tournament::new(noisy.tree);
     let mut offers = Vec::with_capacity(noisy.sizes);
-    let mut counts = noisy.map_sizes(|size, targets| {
-        let prices = market.prices(size, targets, checkpoint);
-        let allocation = Allocation::responding(&tournament, targets, &prices, checkpoint);
+    let mut counts = Vec::with_capacity(noisy.values.len());
+    for size in 0..noisy.sizes {
+        let targets = noisy.targets(size);
+        let prices = market.prices(size, &targets, checkpoint);
+        let allocation = Allocation::responding(&tournament, &targets, &prices, checkpoint);
         offers.push(allocation.moves[0]);
-        allocation.counts
-    });
+        counts.extend_from_slice(&allocation.counts);
+    }
     if let Some(total) = total {
         reach(noisy, &tournament, &offers, &mut counts, total, checkpoint);
     }
@@ -122,17 +124,18 @@ pub fn pgsr_relaxed(
     }
     let (regions, leaves) = (noisy.tree.regions(), noisy.tree.leaves());
     let mut market = Market::new(noisy, total, checkpoint);
-    noisy.map_sizes(|size, targets| {
-        let prices = market.prices(size, targets, checkpoint);
-        let mut counts = vec![0.0; targets.len()];
+    let mut counts = vec![0.0; noisy.values.len()];
+    for (size, counts) in counts.chunks_exact_mut(regions.len()).enumerate() {
+        let targets = noisy.targets(size);
+        let prices = market.prices(size, &targets, checkpoint);
         for leaf in leaves.clone() {
             counts[leaf] = targets[leaf].response(prices[leaf]).max(0.0);
         }
         for region in (0..leaves.start).rev() {
             counts[region] = regions[region].children.clone().map(|child| counts[child]).sum();
         }
-        counts
-    })
+    }
+    counts
 }
 
 #[cfg(test)]

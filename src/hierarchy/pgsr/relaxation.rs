@@ -15,45 +15,56 @@ pub(super) struct Kink {
     pub(super) stiffness: f64,
 }
 
+/// Below a leaf there is nothing that costs.
+const BELOW_LEAF: [Kink; 1] = [Kink { price: 0.0, count: 0.0, stiffness: 0.0 }];
+
 /// The real response of what lies below each region, for one size.
 pub(super) struct Relaxation<'a> {
     tree: &'a Tree,
-    /// Which of the tree's leaves lie below each region.
+    /// Which of the tree's leaves lie below each region that is none.
     below: Vec<Range<usize>>,
-    /// For each level, the kinks of the sum of the children's responses, in order of price, one for
-    /// each leaf and at its region's place in [`Relaxation::below`].
-    pub(super) levels: Vec<Vec<Kink>>,
+    /// For each level above the leaves, the kinks of the sum of the children's responses, in order
+    /// of price, one for each leaf and at its region's place in [`Relaxation::below`].
+    levels: Vec<Vec<Kink>>,
 }
 
 impl<'a> Relaxation<'a> {
     pub(super) fn new(tree: &'a Tree) -> Relaxation<'a> {
         let leaves = tree.leaves();
-        let mut below = vec![0..0; tree.regions().len()];
-        for (place, region) in leaves.clone().enumerate() {
-            below[region] = place..place + 1;
-        }
+        let mut below = vec![0..0; leaves.start];
         for region in (0..leaves.start).rev() {
             let children = &tree.regions()[region].children;
-            below[region] = below[children.start].start..below[children.end - 1].end;
+            below[region] = match below.get(children.clone()) {
+                Some(inner) => inner[0].start..inner[inner.len() - 1].end,
+                None => children.start - leaves.start..children.end - leaves.start,
+            };
         }
-        // below a leaf there is nothing that costs
-        let free = Kink { price: 0.0, count: 0.0, stiffness: 0.0 };
-        Relaxation { tree, below, levels: vec![vec![free; leaves.len()]; tree.depth()] }
+        let levels = vec![vec![BELOW_LEAF[0]; leaves.len()]; tree.depth() - 1];
+        Relaxation { tree, below, levels }
+    }
+
+    /// The kinks of the sum of the responses of the root's children.
+    pub(super) fn root(&self) -> &[Kink] {
+        self.levels.first().map_or(&BELOW_LEAF, |level| level)
     }
 
     /// Makes the responses of the levels from `top` down.
     pub(super) fn fit(&mut self, top: usize, targets: &[Target], checkpoint: &mut dyn FnMut()) {
         // the prices at which the slope of the sum changes, and by how much
         let mut turns: Vec<(f64, f64)> = Vec::new();
-        for level in (top..self.levels.len() - 1).rev() {
+        for level in (top..self.levels.len()).rev() {
             let (upper, lower) = self.levels.split_at_mut(level + 1);
+            let below = |child: usize| match lower.first() {
+                Some(level) => &level[self.below[child].clone()],
+                None => &BELOW_LEAF,
+            };
             for region in self.tree.level(level) {
                 checkpoint();
                 turns.clear();
                 for child in self.tree.regions()[region].children.clone() {
                     let target = targets[child];
                     let mut slope = 0.0;
-                    turns.extend(lower[0][self.below[child].clone()].iter().map(|kink| {
+                    turns.extend(below(child).iter().map(|kink| {
                         let before = slope;
                         slope = 1.0 / (kink.stiffness + 2.0 * target.weight);
                         (kink.price + target.slope(kink.count), slope - before)
@@ -74,12 +85,12 @@ impl<'a> Relaxation<'a> {
         }
     }
 
-    /// The price that each region sees when the root sees this one, and for a leaf its response.
-    pub(super) fn prices(&self, targets: &[Target], root: f64) -> Vec<f64> {
-        let mut prices = vec![root; targets.len()];
-        for level in 0..self.levels.len() {
-            for region in self.tree.level(level) {
-                let kinks = &self.levels[level][self.below[region].clone()];
+    /// The price that each region sees when the root, below which are these kinks, sees this one.
+    pub(super) fn prices(&self, targets: &[Target], root: &[Kink], price: f64) -> Vec<f64> {
+        let mut prices = vec![price; targets.len()];
+        for (number, level) in self.levels.iter().enumerate() {
+            for region in self.tree.level(number) {
+                let kinks = if region == 0 { root } else { &level[self.below[region].clone()] };
                 let (_, price) = respond(kinks, targets[region], prices[region]);
                 prices[self.tree.regions()[region].children.clone()].fill(price);
             }
@@ -123,12 +134,12 @@ impl<'a> Market<'a> {
             Market { relaxation: Relaxation::new(noisy.tree), price: 0.0, roots: vec![] };
         if let Some(total) = total {
             let mut targets = Vec::with_capacity(noisy.sizes);
-            noisy.map_sizes::<()>(|_, of_size| {
-                this.relaxation.fit(0, of_size, checkpoint);
-                this.roots.push(this.relaxation.levels[0].clone());
+            for size in 0..noisy.sizes {
+                let of_size = noisy.targets(size);
+                this.relaxation.fit(0, &of_size, checkpoint);
+                this.roots.push(this.relaxation.root().to_vec());
                 targets.push(of_size[0]);
-                vec![(); of_size.len()]
-            });
+            }
             this.price = last_price(total as f64, checkpoint, |price| {
                 let roots = targets.iter().zip(&this.roots);
                 roots.map(|(target, kinks)| respond(kinks, *target, price).0).sum()
@@ -147,11 +158,14 @@ impl<'a> Market<'a> {
         match self.roots.get_mut(size) {
             Some(root) => {
                 self.relaxation.fit(1, targets, checkpoint);
-                self.relaxation.levels[0] = take(root); // no one asks for it again
+                let root = take(root); // no one asks for it again
+                self.relaxation.prices(targets, &root, self.price)
             }
-            None => self.relaxation.fit(0, targets, checkpoint),
+            None => {
+                self.relaxation.fit(0, targets, checkpoint);
+                self.relaxation.prices(targets, self.relaxation.root(), self.price)
+            }
         }
-        self.relaxation.prices(targets, self.price)
     }
 }
 

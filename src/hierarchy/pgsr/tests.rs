@@ -4,7 +4,7 @@
 use super::allocation::*;
 use super::relaxation::*;
 use super::*;
-use crate::hierarchy::noisy_counts::{LARGEST_SUM, Target};
+use crate::hierarchy::noisy_counts::{LARGEST_SUM, Target, Weights};
 use crate::hierarchy::tree::Tree;
 use proptest::prelude::*;
 use rand::Rng;
@@ -35,35 +35,36 @@ pub(in crate::hierarchy) fn check_constraints(
     counts: &[u64],
     total: Option<u64>,
 ) {
-    let n = noisy.sizes;
     assert_eq!(counts.len(), noisy.values.len());
+    let count = |region: usize, size: usize| counts[noisy.cell(region, size)];
     for (region, parent) in noisy.tree.regions().iter().enumerate() {
         if !noisy.tree.leaves().contains(&region) {
-            for size in 0..n {
-                let sum: u64 = parent.children.clone().map(|child| counts[child * n + size]).sum();
-                assert_eq!(counts[region * n + size], sum);
+            for size in 0..noisy.sizes {
+                let children = parent.children.clone();
+                let sum: u64 = children.map(|child| count(child, size)).sum();
+                assert_eq!(count(region, size), sum);
             }
         }
     }
     if let Some(total) = total {
-        assert_eq!(counts[..n].iter().sum::<u64>(), total);
+        assert_eq!((0..noisy.sizes).map(|size| count(0, size)).sum::<u64>(), total);
     }
 }
 
 /// By how much the best exchange of a single unit changes the cost, relative to the largest
 /// term that occurs in it or 1: at least 0 for an optimum.
 fn best_exchange(noisy: &NoisyCounts, counts: &[u64], total: Option<u64>) -> f64 {
-    let (tree, n) = (noisy.tree, noisy.sizes);
+    let tree = noisy.tree;
     let mut best = f64::INFINITY;
     let mut roots = vec![];
     let mut largest = 1.0f64;
     let least = |moves: &[Moves]| {
         moves.iter().fold(Moves { up: f64::INFINITY, down: f64::INFINITY }, |a, b| a.or(*b))
     };
-    for size in 0..n {
+    for size in 0..noisy.sizes {
         let mut moves = vec![Moves { up: 0.0, down: 0.0 }; tree.regions().len()];
         for region in (0..moves.len()).rev() {
-            let (x, target) = (counts[region * n + size], noisy.target(region, size));
+            let (x, target) = (counts[noisy.cell(region, size)], noisy.target(region, size));
             let below = if tree.leaves().contains(&region) {
                 Moves { up: 0.0, down: if x == 0 { f64::INFINITY } else { 0.0 } }
             } else {
@@ -250,14 +251,18 @@ pub(in crate::hierarchy) fn close(a: f64, b: f64) -> bool {
 }
 
 impl Case {
-    /// With and without weights, with and without a total.
+    /// With equal weights, those of regions and those of cells, with and without a total.
     pub(in crate::hierarchy) fn for_each_variant(
         &self,
         mut f: impl FnMut(&NoisyCounts, Option<u64>) -> Result<(), TestCaseError>,
     ) -> Result<(), TestCaseError> {
         let tree = tree(self.depth, self.leaves.clone());
         let cells = tree.regions().len() * self.sizes;
-        for weights in [None, Some(&self.weights[..cells])] {
+        for weights in [
+            Weights::Equal,
+            Weights::OfRegions(&self.weights[..tree.regions().len()]),
+            Weights::OfCells(&self.weights[..cells]),
+        ] {
             let noisy = NoisyCounts::new(&tree, self.sizes, &self.values[..cells], weights);
             for total in [None, Some(self.total)] {
                 f(&noisy, total)?;
@@ -299,7 +304,7 @@ proptest! {
         total in 0u64..60,
     ) {
         Case { total, ..case }.for_each_variant(|noisy, total| {
-            if noisy.weights.is_none() {
+            if matches!(noisy.weights, Weights::Equal) {
                 let counts = pgsr(noisy, total, &mut silent);
                 check_constraints(noisy, &counts, total);
                 prop_assert!(best_exchange(noisy, &counts, total) >= 0.0);
@@ -317,35 +322,35 @@ proptest! {
         case.for_each_variant(|noisy, total| {
             let counts = pgsr_relaxed(noisy, total, &mut silent);
             let (tree, sizes) = (noisy.tree, noisy.sizes);
-            let sum: f64 = counts[..sizes].iter().sum();
+            let sum: f64 = (0..sizes).map(|size| counts[noisy.cell(0, size)]).sum();
             prop_assert!(total.is_none_or(|total| (sum - total as f64).abs() < 1e-6));
             let integers = pgsr(noisy, total, &mut silent);
+            let regions = tree.regions().len();
             let cells = 0..counts.len();
+            let target = |cell: usize| noisy.target(cell % regions, cell / regions);
             let cost: f64 = cells.clone().map(|cell| {
-                noisy.target(cell / sizes, cell % sizes).weight
-                    * (counts[cell] - noisy.values[cell]).powi(2)
+                target(cell).weight * (counts[cell] - noisy.values[cell]).powi(2)
             }).sum();
             prop_assert!(cost <= noisy.cost(&integers) * (1.0 + 1e-9) + 1e-9);
 
             // the marginal cost along the path to each cell, and what rounding may do to it
             let mut paths = vec![(0.0, 0.0); counts.len()];
-            for cell in cells {
-                let (region, size) = (cell / sizes, cell % sizes);
-                let target = noisy.target(region, size);
+            for cell in cells.clone() {
+                let (region, size, target) = (cell % regions, cell / regions, target(cell));
                 paths[cell].0 += target.slope(counts[cell]);
                 paths[cell].1 += 1e-12 * target.weight; // counts are small
                 let children = tree.regions()[region].children.clone();
-                children.clone().for_each(|child| paths[child * sizes + size] = paths[cell]);
-                let below: f64 = children.map(|child| counts[child * sizes + size]).sum();
+                children.clone().for_each(|child| paths[noisy.cell(child, size)] = paths[cell]);
+                let below: f64 = children.map(|child| counts[noisy.cell(child, size)]).sum();
                 let leaf = tree.leaves().contains(&region);
                 prop_assert!(counts[cell] >= 0.0 && (leaf || counts[cell] == below));
             }
-            let leaves = tree.leaves().start * sizes..counts.len();
+            let leaves = cells.filter(|cell| tree.leaves().contains(&(cell % regions)));
             let price = match total {
                 None => 0.0,
-                Some(_) => paths[leaves.clone()]
-                    .iter()
-                    .map(|(marginal, slack)| marginal + slack)
+                Some(_) => leaves
+                    .clone()
+                    .map(|cell| paths[cell].0 + paths[cell].1)
                     .fold(f64::INFINITY, f64::min),
             };
             for cell in leaves {
@@ -366,12 +371,12 @@ proptest! {
             let targets = noisy.targets(0);
             let mut relaxation = Relaxation::new(noisy.tree);
             relaxation.fit(0, &targets, &mut silent);
-            let prices = relaxation.prices(&targets, price);
+            let prices = relaxation.prices(&targets, relaxation.root(), price);
             let tournament = Tournament::new(noisy.tree);
             let integers =
                 Allocation::responding(&tournament, &targets, &prices, &mut silent);
             let bound = noisy.tree.leaves().len() as f64 / 2.0;
-            let (real, _) = respond(&relaxation.levels[0], targets[0], price);
+            let (real, _) = respond(relaxation.root(), targets[0], price);
             let apart = (integers.counts[0] as f64 - real).abs();
             prop_assert!(apart <= bound + 1e-9 * (1.0 + real), "{apart} > {bound}");
             Ok(())
@@ -402,7 +407,7 @@ proptest! {
 }
 
 fn solve(tree: &Tree, sizes: usize, values: &[f64], total: Option<u64>) -> (Vec<u64>, f64) {
-    let noisy = NoisyCounts::new(tree, sizes, values, None);
+    let noisy = NoisyCounts::new(tree, sizes, values, Weights::Equal);
     let counts = pgsr(&noisy, total, &mut silent);
     check_constraints(&noisy, &counts, total);
     let cost = noisy.cost(&counts);
@@ -446,7 +451,7 @@ fn the_integer_optimum_can_be_far_from_the_real_one() {
     (values[0], values[1]) = (140.0, 99.6);
     let mut weights = vec![1.0; 102];
     (weights[0], weights[1]) = (1e6, 1e-6);
-    let noisy = NoisyCounts::new(&tree, 1, &values, Some(&weights));
+    let noisy = NoisyCounts::new(&tree, 1, &values, Weights::OfCells(&weights));
     let counts = pgsr(&noisy, None, &mut silent);
     let mut expected = vec![0; 102];
     (expected[0], expected[1]) = (140, 140);
@@ -462,7 +467,7 @@ fn the_largest_values_and_the_most_different_weights() {
         for shift in 0..9 {
             let weights: Vec<f64> =
                 (0..9).map(|i| if (i + shift) % 3 == 0 { 1e-100 } else { 1e100 }).collect();
-            for weights in [None, Some(&weights[..])] {
+            for weights in [Weights::Equal, Weights::OfCells(&weights)] {
                 let noisy = NoisyCounts::new(&tree, 1, &values, weights);
                 for total in [None, Some(0), Some(LARGEST_SUM)] {
                     check_constraints(&noisy, &pgsr(&noisy, total, &mut silent), total);
@@ -481,18 +486,18 @@ pub(in crate::hierarchy) fn census(
 ) -> (Vec<f64>, u64) {
     let mut words = ChaCha20Rng::seed_from_u64(seed);
     let mut uniform = || (words.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-    let mut truth = vec![0u64; tree.regions().len() * sizes];
+    let regions = tree.regions().len();
+    let mut truth = vec![0u64; regions * sizes];
     for leaf in tree.leaves() {
         let groups = 10f64.powf(2.0 + 4.0 * uniform());
         for size in 0..sizes {
             let share = 0.6 * 0.55f64.powi(size as i32) + 1e-4 / (1.0 + size as f64);
-            truth[leaf * sizes + size] = (groups * share * 2.0 * uniform()) as u64;
+            truth[size * regions + leaf] = (groups * share * 2.0 * uniform()) as u64;
         }
     }
-    for region in (0..tree.leaves().start).rev() {
-        for size in 0..sizes {
-            let children = tree.regions()[region].children.clone();
-            truth[region * sizes + size] = children.map(|child| truth[child * sizes + size]).sum();
+    for truth in truth.chunks_exact_mut(regions) {
+        for region in (0..tree.leaves().start).rev() {
+            truth[region] = truth[tree.regions()[region].children.clone()].iter().sum();
         }
     }
     let mut noise = || {
@@ -500,7 +505,7 @@ pub(in crate::hierarchy) fn census(
         -scale * u.signum() * (1.0 - 2.0 * u.abs()).ln()
     };
     let noisy = truth.iter().map(|&x| (x as f64 + noise()).round()).collect();
-    (noisy, truth[..sizes].iter().sum())
+    (noisy, truth.iter().step_by(regions).sum())
 }
 
 #[test]
@@ -512,7 +517,7 @@ fn no_exchange_improves_a_larger_tree() {
         values.iter().enumerate().map(|(i, y)| y + (i as f64).sin()).collect();
     let weights: Vec<f64> = (0..values.len()).map(|i| 1.0 + (i % 7) as f64).collect();
     for values in [&values, &fractions] {
-        for weights in [None, Some(&weights[..])] {
+        for weights in [Weights::Equal, Weights::OfCells(&weights)] {
             let noisy = NoisyCounts::new(&tree, sizes, values, weights);
             for total in [None, Some(total), Some(total / 2), Some(1_000_000_000_000)] {
                 let mut checks = 0;
@@ -528,13 +533,13 @@ fn no_exchange_improves_a_larger_tree() {
 #[test]
 #[should_panic(expected = "too large")]
 fn values_must_be_numbers() {
-    NoisyCounts::new(&regular_tree(&[]), 1, &[f64::NAN], None);
+    NoisyCounts::new(&regular_tree(&[]), 1, &[f64::NAN], Weights::Equal);
 }
 
 #[test]
 #[should_panic(expected = "not positive and finite")]
 fn weights_must_be_positive() {
-    NoisyCounts::new(&regular_tree(&[]), 1, &[1.0], Some(&[0.0]));
+    NoisyCounts::new(&regular_tree(&[]), 1, &[1.0], Weights::OfCells(&[0.0]));
 }
 
 #[test]
