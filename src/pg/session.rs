@@ -60,8 +60,10 @@ fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
 /// nothing of the reading show in the current session.
 ///
 /// Otherwise the session's own settings could print the plan of the inner query, whose estimates
-/// come from private rows, and EXPLAIN (ANALYZE, BUFFERS) would count the pages that it read. The
-/// settings of output formats are fixed, too, so that a region has one name for everybody.
+/// come from private rows, and EXPLAIN (ANALYZE, BUFFERS) would count the pages that it read. A plan
+/// that costs more than the session says would load the compiler of expressions, which the session
+/// then no longer has to load. The settings of output formats are fixed, too, so that a region has
+/// one name for everybody.
 pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
@@ -70,6 +72,7 @@ pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
             (c"debug_print_rewritten", c"off"),
             (c"debug_print_plan", c"off"),
             (c"trace_sort", c"off"),
+            (c"jit", c"off"),
             (c"DateStyle", c"ISO, MDY"),
             (c"IntervalStyle", c"postgres"),
             (c"extra_float_digits", c"1"),
