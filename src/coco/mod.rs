@@ -28,11 +28,13 @@ pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
 pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};
-pub use region_tallies::{RegionHistograms, RegionTallies, read_histograms, write_histograms};
+pub use region_tallies::{
+    RegionHistograms, RegionTallies, TooManyRegions, read_histograms, write_histograms,
+};
 pub use statistics::{StatisticsError, emd};
 
 pub(crate) use isotonic::{Arithmetic, Block, pool_adjacent_violators};
 pub(crate) use simplex::project_weighted;
 pub(crate) use statistics::emd_with_empty_groups;
 pub use storage::FormatError;
-pub use tallies::{Tallies, TooMany};
+pub use tallies::Tallies;

@@ -5,7 +5,7 @@
 
 use super::histogram::Coco;
 use super::storage::{CHECKPOINT_EVERY, FormatError, take_histogram};
-use super::tallies::{Tallies, TooMany};
+use super::tallies::Tallies;
 use rand::Rng;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -13,10 +13,16 @@ use std::collections::HashMap;
 /// Regions' paths from below the root, each with its histogram.
 pub type RegionHistograms = Vec<(Vec<String>, Coco)>;
 
+/// More than [`RegionTallies::MOST_REGIONS`] regions, or [`RegionTallies::MOST_NAME_BYTES`] in their
+/// paths. Regions are public.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyRegions;
+
 /// Counts the groups of each region and size.
 pub struct RegionTallies {
     numbers: HashMap<Vec<String>, u32>,
     tallies: Tallies,
+    name_bytes: usize,
     most_regions: usize,
 }
 
@@ -25,6 +31,7 @@ impl RegionTallies {
         RegionTallies {
             numbers: HashMap::new(),
             tallies: Tallies::new(words),
+            name_bytes: 0,
             most_regions: RegionTallies::MOST_REGIONS,
         }
     }
@@ -33,59 +40,78 @@ impl RegionTallies {
     /// each where names are short, 6 GB in all.
     pub const MOST_REGIONS: usize = 1 << 23;
 
+    /// How many bytes their paths may take, 32 a region where there are most of them. With these and
+    /// the pairs that [`Tallies`] hold, what [`write_histograms`] makes fits into a datum.
+    pub const MOST_NAME_BYTES: usize = 1 << 28;
+
     /// The number of the region with that path; a new one if it did not occur before.
     ///
     /// Errors: the region is one too many.
-    pub fn number(&mut self, path: Vec<String>) -> Result<u32, TooMany> {
-        let next = self.numbers.len();
-        if next == self.most_regions && !self.numbers.contains_key(&path) {
-            return Err(TooMany::Regions);
+    pub fn number(&mut self, path: Vec<String>) -> Result<u32, TooManyRegions> {
+        if let Some(&number) = self.numbers.get(&path) {
+            return Ok(number);
         }
-        Ok(*self.numbers.entry(path).or_insert(next as u32))
+        let number = self.numbers.len();
+        let bytes = path.iter().map(String::len).sum::<usize>();
+        if number == self.most_regions || bytes > Self::MOST_NAME_BYTES - self.name_bytes {
+            return Err(TooManyRegions);
+        }
+        self.name_bytes += bytes;
+        self.numbers.insert(path, number as u32);
+        Ok(number as u32)
+    }
+
+    /// The regions so far, with their numbers.
+    pub fn regions(&self) -> impl Iterator<Item = (&Vec<String>, u32)> {
+        self.numbers.iter().map(|(path, number)| (path, *number))
     }
 
     /// Adds `groups` groups of one size to the region of that number; as [`Tallies::add`].
     #[inline]
-    pub fn add(
-        &mut self,
-        region: u32,
-        size: u32,
-        groups: u64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<(), TooMany> {
-        self.tallies.add(region, size, groups, checkpoint)
+    pub fn add(&mut self, region: u32, size: u32, groups: u64, checkpoint: &mut dyn FnMut()) {
+        self.tallies.add(region, size, groups, checkpoint);
     }
 
     /// Adds what another process has counted. Sizes above `u32::MAX` count at it.
     ///
-    /// Errors: as for `number` and `add`.
+    /// Errors: as for `number`.
     pub fn add_histograms(
         &mut self,
         histograms: &RegionHistograms,
         checkpoint: &mut dyn FnMut(),
-    ) -> Result<(), TooMany> {
+    ) -> Result<(), TooManyRegions> {
         for (path, histogram) in histograms {
             let region = self.number(path.clone())?;
             for run in histogram.runs() {
                 let size = u32::try_from(run.size).unwrap_or(u32::MAX);
-                self.add(region, size, run.groups, checkpoint)?;
+                self.add(region, size, run.groups, checkpoint);
             }
             checkpoint();
         }
         Ok(())
     }
 
-    /// The histograms of all regions that have a number. Errors: as for `add`.
-    pub fn histograms(self, checkpoint: &mut dyn FnMut()) -> Result<RegionHistograms, TooMany> {
-        let mut histograms = self.tallies.histograms(self.numbers.len(), checkpoint)?;
+    /// The histograms of all regions, by their numbers.
+    pub fn by_number(self, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
+        self.tallies.histograms(self.numbers.len(), checkpoint)
+    }
+
+    /// The histograms of all regions, with their paths.
+    pub fn histograms(mut self, checkpoint: &mut dyn FnMut()) -> RegionHistograms {
+        let numbers = std::mem::take(&mut self.numbers);
+        let mut histograms = self.tallies.histograms(numbers.len(), checkpoint);
         let mut histogram = |number: u32| std::mem::take(&mut histograms[number as usize]);
-        Ok(self.numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect())
+        numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect()
     }
 }
 
-/// Histograms as bytes. A run of a size up to 5,000,000 and of less than 2^21 groups takes at most 7.
-pub fn write_histograms(histograms: &RegionHistograms, checkpoint: &mut dyn FnMut()) -> Vec<u8> {
-    let mut bytes = Vec::new();
+/// Histograms as bytes, after a first one. A run of a size up to 5,000,000 and of less than 128 groups takes at most 5.
+pub fn write_histograms(
+    histograms: &RegionHistograms,
+    first: u8,
+    checkpoint: &mut dyn FnMut(),
+) -> Vec<u8> {
+    let mut bytes = vec![first];
     for (path, histogram) in histograms {
         bytes = extended(bytes, path);
         bytes = extended(bytes, &histogram.runs().len());
@@ -102,7 +128,7 @@ fn extended<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> {
     postcard::to_extend(value, bytes).unwrap_or_default()
 }
 
-/// What [`write_histograms`] has written.
+/// What [`write_histograms`] has written after the first byte.
 pub fn read_histograms(
     mut bytes: &[u8],
     checkpoint: &mut dyn FnMut(),
@@ -136,9 +162,9 @@ mod tests {
         let mut tallies = tallies(seed);
         for (path, size, groups) in groups {
             let region = tallies.number(path.clone()).unwrap();
-            assert_eq!(tallies.add(region, *size, *groups, &mut || {}), Ok(()));
+            tallies.add(region, *size, *groups, &mut || {});
         }
-        tallies.histograms(&mut || {}).unwrap()
+        tallies.histograms(&mut || {})
     }
 
     /// Some groups in regions of two levels, of which some read alike when joined, or are empty.
@@ -160,8 +186,8 @@ mod tests {
             cuts.sort_unstable();
             let mut whole = tallies(0);
             for (seed, cut) in (1..).zip(cuts.windows(2)) {
-                let part = write_histograms(&counted(seed, &groups[cut[0]..cut[1]]), &mut || {});
-                let part = read_histograms(&part, &mut || {}).unwrap();
+                let part = write_histograms(&counted(seed, &groups[cut[0]..cut[1]]), 1, &mut || {});
+                let part = read_histograms(&part[1..], &mut || {}).unwrap();
                 prop_assert_eq!(whole.add_histograms(&part, &mut || {}), Ok(()));
             }
             let mut expected = BTreeMap::<Vec<String>, Vec<Run>>::new();
@@ -170,7 +196,7 @@ mod tests {
             }
             let expected: BTreeMap<_, Coco> =
                 expected.into_iter().map(|(path, runs)| (path, runs.into_iter().collect())).collect();
-            prop_assert_eq!(BTreeMap::from_iter(whole.histograms(&mut || {}).unwrap()), expected);
+            prop_assert_eq!(BTreeMap::from_iter(whole.histograms(&mut || {})), expected);
         }
 
         #[test]
@@ -180,7 +206,7 @@ mod tests {
             change in 1..=255u8,
             end in any::<prop::sample::Index>(),
         ) {
-            let mut bytes = write_histograms(&counted(1, &groups), &mut || {});
+            let mut bytes = write_histograms(&counted(1, &groups), 1, &mut || {}).split_off(1);
             prop_assume!(!bytes.is_empty());
             let place = place.index(bytes.len());
             bytes[place] ^= change;
@@ -194,15 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn as_many_pairs_as_there_may_be_fit_into_a_datum() {
-        let run = Run { size: 5_000_000, groups: (1 << 21) - 1 };
+    fn as_many_pairs_as_there_may_be_fit_into_a_datum_with_the_names() {
+        // each pair with 127 groups: 17 billion in all
+        let run = Run { size: 5_000_000, groups: 127 };
         let length = |runs| {
             let histograms = vec![(vec![], Coco::from_ascending(runs))];
-            write_histograms(&histograms, &mut || {}).len()
+            write_histograms(&histograms, 1, &mut || {}).len()
         };
         let taken = length(vec![run].into_iter()) - length(vec![].into_iter());
-        // leaves half a gigabyte for the paths
-        assert!(taken * Tallies::MOST_PAIRS < 500_000_000);
+        let lengths = 8 * RegionTallies::MOST_REGIONS; // of paths, names and histograms
+        let names = RegionTallies::MOST_NAME_BYTES + lengths;
+        assert!(taken * Tallies::MOST_PAIRS + names < (1 << 30) - (1 << 20));
     }
 
     #[test]
@@ -210,9 +238,13 @@ mod tests {
         let path = |name: &str| vec![name.to_string()];
         let mut tallies = RegionTallies { most_regions: 2, ..tallies(1) };
         let numbers = ["a", "b", "a", "c", "b"].map(|name| tallies.number(path(name)));
-        assert_eq!(numbers, [Ok(0), Ok(1), Ok(0), Err(TooMany::Regions), Ok(1)]);
+        assert_eq!(numbers, [Ok(0), Ok(1), Ok(0), Err(TooManyRegions), Ok(1)]);
         let other = vec![(path("c"), Coco::default())];
-        assert_eq!(tallies.add_histograms(&other, &mut || {}), Err(TooMany::Regions));
+        assert_eq!(tallies.add_histograms(&other, &mut || {}), Err(TooManyRegions));
+        let name_bytes = RegionTallies::MOST_NAME_BYTES - 2;
+        let mut tallies = RegionTallies { name_bytes, ..super::tests::tallies(1) };
+        let numbers = ["", "ab", "c", "ab"].map(|name| tallies.number(path(name)));
+        assert_eq!(numbers, [Ok(0), Ok(1), Err(TooManyRegions), Ok(1)]);
     }
 
     #[test]
@@ -225,6 +257,7 @@ mod tests {
         for part in [of(LARGEST, LARGEST), of(1 << 40, 7)] {
             assert_eq!(tallies.add_histograms(&part, &mut || {}), Ok(()));
         }
-        assert_eq!(tallies.histograms(&mut || {}), Ok(of(u32::MAX.into(), LARGEST)));
+        // with so many groups sizes count at a bound
+        assert_eq!(tallies.histograms(&mut || {}), of(Tallies::MOST_PAIRS as u64, LARGEST));
     }
 }

@@ -3,6 +3,12 @@
 //! Most groups are small: those are counted in an array for each region. The others are counted in a
 //! hash table that stays small, and put into sorted lists whenever it is full. Each list is at least
 //! twice as long as the next, so a count is moved as often as the logarithm of their number says.
+//!
+//! What is held is bounded by public numbers alone, and never by an error, which would tell how many
+//! different sizes there are. Pairs of a region and a size are at most as many as groups. Where there
+//! are more groups than [`Tallies::MOST_PAIRS`], sizes count at most at [`bound`], which follows from the
+//! number of regions: then there are not more pairs than that either. Numbers of groups and of
+//! regions are public, so one entity more or less still changes one size by one.
 
 use super::group_key::KeyHasher;
 use super::histogram::{Coco, Run};
@@ -19,6 +25,8 @@ pub struct Tallies {
     small: Vec<[u64; SMALL]>,
     recent: HashMap<u64, u64, KeyHasher>,
     sorted: Vec<Vec<Counted>>,
+    /// All groups so far.
+    groups: u64,
     most_pairs: usize,
 }
 
@@ -47,20 +55,16 @@ fn place(region: u32, size: u32) -> u64 {
     u64::from(region) << 32 | u64::from(size)
 }
 
-/// What occurred too often to be held in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TooMany {
-    /// More than [`Tallies::MOST_PAIRS`] pairs of a region and a size.
-    Sizes,
-    /// More than [`RegionTallies::MOST_REGIONS`](super::RegionTallies::MOST_REGIONS) regions.
-    Regions,
+/// The largest size that is told apart where there are more groups than `most_pairs`. Small ones always are.
+fn bound(most_pairs: usize, regions: usize) -> u32 {
+    let sizes = most_pairs / regions.max(1);
+    u32::try_from(sizes).unwrap_or(u32::MAX).max(SMALL as u32)
 }
 
 impl Tallies {
-    /// How many pairs of a region and a size may occur: as many as the methods take that hold every
-    /// size of every region. While lists are merged, a pair takes 32 bytes, 2 GiB in all, in
-    /// each process that counts.
-    pub const MOST_PAIRS: usize = 1 << 26;
+    /// How many pairs of a region and a size are held at the most, but for small sizes. While lists
+    /// are merged, a pair takes up to 48 bytes, in each process that counts.
+    pub const MOST_PAIRS: usize = 1 << 27;
 
     pub fn new(words: &mut impl Rng) -> Tallies {
         Tallies {
@@ -68,6 +72,7 @@ impl Tallies {
             small: Vec::new(),
             recent: HashMap::with_hasher(KeyHasher::new(words)),
             sorted: Vec::new(),
+            groups: 0,
             most_pairs: Tallies::MOST_PAIRS,
         }
     }
@@ -75,19 +80,15 @@ impl Tallies {
     /// Adds `groups` groups of one size to a region; their number saturates. Regions are numbered
     /// from 0; each one up to the largest number takes 128 bytes.
     #[inline]
-    pub fn add(
-        &mut self,
-        region: u32,
-        size: u32,
-        groups: u64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<(), TooMany> {
+    pub fn add(&mut self, region: u32, size: u32, groups: u64, checkpoint: &mut dyn FnMut()) {
         self.waiting.push(Groups { region, size, groups });
-        if self.waiting.len() < MOST_WAITING { Ok(()) } else { self.count(checkpoint) }
+        if self.waiting.len() == MOST_WAITING {
+            self.count(checkpoint);
+        }
     }
 
     /// Counts the groups that wait.
-    fn count(&mut self, checkpoint: &mut dyn FnMut()) -> Result<(), TooMany> {
+    fn count(&mut self, checkpoint: &mut dyn FnMut()) {
         let mut waiting = std::mem::take(&mut self.waiting);
         let regions = waiting.iter().map(|groups| groups.region as usize + 1).max().unwrap_or(0);
         if regions > self.small.len() {
@@ -99,19 +100,40 @@ impl Tallies {
                 None => self.recent.entry(place(region, size)).or_default(),
             };
             *count = count.saturating_add(groups);
+            self.groups = self.groups.saturating_add(groups);
         }
         self.waiting = waiting;
         if self.recent.len() >= MOST_RECENT {
             self.sort_recent(checkpoint);
-            if self.sorted.iter().map(Vec::len).sum::<usize>() > self.most_pairs {
-                // a pair may be in several lists
+            // a pair may be in several lists; half as many again as may stay, as merging takes time
+            if self.sorted.iter().map(Vec::len).sum::<usize>() > self.most_pairs / 2 * 3 {
                 self.merge_all(checkpoint);
-                if self.sorted.iter().any(|list| list.len() > self.most_pairs) {
-                    return Err(TooMany::Sizes);
-                }
+                self.bound_sizes(self.small.len(), checkpoint);
             }
         }
-        Ok(())
+    }
+
+    /// Where there are more groups than pairs may be, lets larger sizes count at the bound. With more
+    /// regions it gets smaller, so that doing so early changes nothing of the result. To be called
+    /// when there is one list.
+    fn bound_sizes(&mut self, regions: usize, checkpoint: &mut dyn FnMut()) {
+        if self.groups <= self.most_pairs as u64 {
+            return;
+        }
+        let bound = u64::from(bound(self.most_pairs, regions));
+        for list in &mut self.sorted {
+            list.chunks_mut(STEP).for_each(|counts| {
+                for (place, _) in counts {
+                    *place = *place >> 32 << 32 | (*place & u64::from(u32::MAX)).min(bound);
+                }
+                checkpoint();
+            });
+            list.dedup_by(|next, last| {
+                let same = next.0 == last.0;
+                last.1 = if same { last.1.saturating_add(next.1) } else { last.1 };
+                same
+            });
+        }
     }
 
     fn sort_recent(&mut self, checkpoint: &mut dyn FnMut()) {
@@ -132,16 +154,11 @@ impl Tallies {
     }
 
     /// The histograms of the first `regions` regions; there is none with a larger number.
-    ///
-    /// Errors: as for `add`.
-    pub fn histograms(
-        mut self,
-        regions: usize,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Vec<Coco>, TooMany> {
-        self.count(checkpoint)?;
+    pub fn histograms(mut self, regions: usize, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
+        self.count(checkpoint);
         self.sort_recent(checkpoint);
         self.merge_all(checkpoint);
+        self.bound_sizes(regions, checkpoint);
         let counts = self.sorted.pop().unwrap_or_default();
         self.small.resize(regions, [0; SMALL]);
         let mut rest = counts.as_slice();
@@ -155,7 +172,7 @@ impl Tallies {
                 .map(|&(place, groups)| Run { size: place & u64::from(u32::MAX), groups });
             Coco::from_ascending(small.chain(large))
         };
-        Ok(self.small.iter().enumerate().map(of_region).collect())
+        self.small.iter().enumerate().map(of_region).collect()
     }
 }
 
@@ -203,9 +220,9 @@ mod tests {
     fn counted(regions: usize, groups: &[(u32, u32, u64)]) -> Vec<Coco> {
         let mut tallies = tallies();
         for &(region, size, groups) in groups {
-            assert_eq!(tallies.add(region, size, groups, &mut || {}), Ok(()));
+            tallies.add(region, size, groups, &mut || {});
         }
-        tallies.histograms(regions, &mut || {}).unwrap()
+        tallies.histograms(regions, &mut || {})
     }
 
     #[test]
@@ -235,13 +252,33 @@ mod tests {
     }
 
     #[test]
-    fn more_pairs_than_there_may_be_are_an_error() {
-        // each of 300,000 pairs three times: a pair that is in several lists is one
-        for (most_pairs, expected) in [(300_000, Ok(())), (299_999, Err(TooMany::Sizes))] {
+    fn with_many_groups_sizes_count_at_a_bound_that_follows_from_public_numbers() {
+        // 600,000 pairs in two regions, which come up again and again, in lists that are merged early
+        let rows = |rows: u32| (0..rows).map(|i| (i % 2, i / 2 % 300_000 + SMALL as u32));
+        let counted = |most_pairs, all| {
             let mut tallies = Tallies { most_pairs, ..tallies() };
-            let sizes = (0..900_000u32).map(|i| i % 300_000 + SMALL as u32);
-            let mut outcomes = sizes.map(|size| tallies.add(1, size, 1, &mut || {}));
-            assert_eq!(outcomes.find(Result::is_err).unwrap_or(Ok(())), expected);
+            rows(all).for_each(|(region, size)| tallies.add(region, size, 1, &mut || {}));
+            tallies.histograms(3, &mut || {})
+        };
+        let at_most = |all, bound| {
+            let groups: Vec<_> = rows(all).map(|(r, size)| (r, size.min(bound), 1)).collect();
+            expected(3, &groups)
+        };
+        // as many groups as there may be pairs
+        assert_eq!(counted(900_000, 900_000), at_most(900_000, u32::MAX));
+        // one more, of three regions, one of which has none
+        assert_eq!(counted(900_000, 900_001), at_most(900_001, 300_000));
+        assert_eq!(counted(100_000, 900_000), at_most(900_000, 33_333));
+        assert_eq!(counted(3, 900_000), at_most(900_000, SMALL as u32));
+    }
+
+    #[test]
+    fn no_more_pairs_are_held_than_there_may_be() {
+        let mut tallies = Tallies { most_pairs: 100_000, ..tallies() };
+        for i in 0..2_000_000u32 {
+            tallies.add(i % 7, i, 1, &mut || {});
+            let held: usize = tallies.sorted.iter().map(Vec::len).sum();
+            assert!(held <= 150_000, "{held}");
         }
     }
 
