@@ -5,6 +5,16 @@
 -- their search_path; all are written in Rust, in the files of src/pg/ that the headings name.
 
 
+-- Names of regions pass through UTF8: in another encoding a release could fail once it is charged.
+DO $$
+BEGIN
+    IF pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.<>) 'UTF8' THEN
+        RAISE 'pg_dp needs a database with the encoding UTF8, this one has %', pg_catalog.getdatabaseencoding()
+            USING ERRCODE = 'feature_not_supported', HINT = 'CREATE DATABASE ... ENCODING ''UTF8'' TEMPLATE template0 makes one.';
+    END IF;
+END $$;
+
+
 -- Types (types.rs) ------------------------------------------------------------------------------
 
 CREATE TYPE coco;
@@ -480,6 +490,11 @@ COMMENT ON AGGREGATE dp.leaf_histograms(bigint, "any") IS
     'inside of dp_hierarchy_release: the exact histogram of each lowest region, CONFIDENTIAL, from columns that tell the region and then the size of a group; its bytes can change with every version';
 -- CREATE AGGREGATE always writes "immutable", but what a region prints as can depend on settings
 UPDATE pg_catalog.pg_proc SET provolatile = 's' WHERE oid = 'dp.leaf_histograms(bigint, "any")'::pg_catalog.regprocedure;
+
+CREATE FUNCTION dp.region_name(anyelement) RETURNS text
+    AS 'MODULE_PATHNAME', 'region_name_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dp.region_name(anyelement) IS
+    'inside of dp_hierarchy_release: what a value prints as, NULL if that is too long for the name of a region';
 
 CREATE FUNCTION dp_explain_hierarchy(
         dataset text, epsilon float8, estimators text[] DEFAULT NULL, consistency text[] DEFAULT NULL,

@@ -2,10 +2,11 @@
 
 use super::errors::{Result, error, internal, invalid, required};
 use super::expanded::{self, State};
-use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request};
+use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request, release};
 use super::interval::checked_bounds;
 use super::progress::{Function, Phase, Progress};
 use crate::coco::{Coco, DpCoco, Tally};
+use crate::noise::words_from_system;
 use crate::ranges::Bins;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal};
@@ -215,7 +216,10 @@ fn dp_coco_histogram_final(state: Internal) -> Result<DpCoco> {
     match unsafe { state.get::<OneStep>() } {
         Some(running) => {
             let progress = Progress::start(Function::CocoHistogram, Phase::Measuring);
-            running.request.release(&running.tally.histogram(), &progress)
+            let truth = running.tally.histogram();
+            let mechanism = running.request.mechanism(truth.groups())?;
+            let mut words = words_from_system().map_err(internal)?;
+            Ok(release(&mechanism, &truth, &mut words, &progress))
         }
         None => Ok(DpCoco::default()),
     }

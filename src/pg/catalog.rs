@@ -3,7 +3,7 @@
 use super::errors::{Result, error, internal};
 use super::session::{
     PrivateLock, Row, acts_for, as_catalog_owner, as_of_now, as_reader, current_role,
-    extension_schema, private_lock, read_rows, read_whole_tables,
+    extension_schema, private_lock, read_rows,
 };
 use super::source::Source;
 use crate::coco::DpCoco;
@@ -122,27 +122,18 @@ impl Dataset {
         })
     }
 
-    /// How many regions each level of the hierarchy has; None where only private rows tell.
-    pub(super) fn regions_per_level(&self) -> Result<Option<Vec<usize>>> {
-        as_reader(self.source.reader(self.owner)?, || {
-            read_whole_tables();
-            self.source.regions_per_level()
-        })
-    }
-
     /// Every leaf region's path with its public number of groups; None where only private rows tell.
     pub(super) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
-        as_reader(self.source.reader(self.owner)?, || {
-            read_whole_tables();
-            self.source.groups_per_leaf()
-        })
+        as_reader(self.source.reader(self.owner)?, || self.source.groups_per_leaf())
     }
 
     /// Refuses a source that is not what the owner declared any more, or whose public part is
-    /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
-    pub(super) fn check_source(&self) -> Result<()> {
+    /// wrong. Reads public rows only, with the owner's rights; to be called before charging. Returns the role
+    /// that reads.
+    pub(super) fn check_source(&self) -> Result<Oid> {
         // locks the tables, so that what is found now holds for the reading
-        as_reader(self.source.reader(self.owner)?, || {
+        let reader = self.source.reader(self.owner)?;
+        as_reader(reader, || {
             if as_of_now(|| self.source.fingerprint())? != self.fingerprint {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -154,7 +145,8 @@ impl Dataset {
                 ));
             }
             self.source.check()
-        })
+        })?;
+        Ok(reader)
     }
 }
 

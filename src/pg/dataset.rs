@@ -48,10 +48,7 @@ fn dp_create_dataset(
             "0 allows pure epsilon releases; Gaussian ones need a small delta such as 1e-9.",
         ));
     }
-    let fingerprint = as_reader(source.reader(current_role())?, || {
-        source.validate()?;
-        as_of_now(|| source.fingerprint())
-    })?;
+    let fingerprint = fingerprint(&source, current_role())?;
 
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, groups, groups_name, \
@@ -84,6 +81,16 @@ fn dp_create_dataset(
         .set_hint(
             "Choose another name, or drop the dataset first: dp_drop_dataset keeps its ledger.",
         )
+    })
+}
+
+/// That of a source that is fit, as it is now.
+fn fingerprint(source: &Source, owner: Oid) -> Result<String> {
+    as_reader(source.reader(owner)?, || {
+        as_of_now(|| {
+            source.validate()?;
+            source.fingerprint()
+        })
     })
 }
 
@@ -124,10 +131,7 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
     if let Some((Some(entities), groups, Some(owner))) = found {
         (dataset.source.entities, dataset.source.groups, dataset.owner) = (entities, groups, owner);
     }
-    let fingerprint = as_reader(dataset.source.reader(dataset.owner)?, || {
-        dataset.source.validate()?;
-        as_of_now(|| dataset.source.fingerprint())
-    })?;
+    let fingerprint = fingerprint(&dataset.source, dataset.owner)?;
     execute(
         "UPDATE dp.dataset SET fingerprint = $2, entities = $3, entities_name = $3::regclass::text, \
                 groups = $4, groups_name = $4::regclass::text, owner = $5, \

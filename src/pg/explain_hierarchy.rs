@@ -1,8 +1,9 @@
 //! What a release of a hierarchy would be like, before it is made.
 
+use super::after_charge::{not_carried_out, unfit};
 use super::catalog::{Dataset, find_release_by_name, read_release};
 use super::errors::{Result, all_required, error, internal, invalid, required};
-use super::hierarchy::{not_carried_out, threads, unfit};
+use super::hierarchy::threads;
 use super::progress::{Function, Phase, Progress};
 use super::session::checkpoint;
 use crate::coco::{Coco, DpCoco};

@@ -1,16 +1,17 @@
 //! `dp_hierarchy_release`.
 
+use super::after_charge::{Failure, after_charge, unfit};
 use super::catalog::{Dataset, find_release, read_release, store_release};
-use super::errors::{Result, all_required, checked_name, error, internal, invalid, required};
+use super::errors::{Result, all_required, checked_name, error, internal, required};
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
-use super::session::{as_reader, read_whole_tables};
+use super::session::{as_of_now, as_reader, workers_of_session};
 use crate::coco::DpCoco;
-use crate::hierarchy::{Consistency, Mechanism, Observer, PlanError, ReleaseError, Released, Tree};
+use crate::hierarchy::{Consistency, Mechanism, Observer, Released, Tree};
 use crate::noise::words_from_system;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::json;
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 type ReleaseRow =
     (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64));
 
-/// The order matters: check all that is public, serve a stored release, charge, read private rows,
+/// The order matters: serve a stored release, check all that is public, plan, charge, read private rows,
 /// add noise.
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_hierarchy_release(
@@ -91,33 +92,60 @@ fn dp_hierarchy_release(
             "Nothing was spent. Leave the name out, or start a transaction that may write.",
         ));
     }
-    dataset.check_source()?;
-    // where the regions are those of private rows, the release itself has to find out
-    if mechanism.is_dense()
-        && let Some(regions) = dataset.regions_per_level()?
-    {
-        mechanism.check_regions(&regions).map_err(unfit)?;
+    let release = Asked { dataset: &dataset, mechanism: &mechanism, name, parameters: &asked };
+    // what is checked is what is read: what is committed now, whatever the transaction's snapshot
+    as_of_now(|| release.carry_out(&progress)).map(rows)
+}
+
+/// A release that is not stored yet.
+struct Asked<'a> {
+    dataset: &'a Dataset,
+    mechanism: &'a Mechanism,
+    name: Option<&'a str>,
+    parameters: &'a serde_json::Value,
+}
+
+impl Asked<'_> {
+    fn carry_out(&self, progress: &Progress) -> Result<Vec<(Vec<String>, DpCoco)>> {
+        let Asked { dataset, mechanism, name, parameters } = *self;
+        let reader = dataset.check_source()?;
+        let (max_size, workers) = (mechanism.max_size(), workers_of_session());
+        let reading = as_reader(reader, || dataset.source.prepare_leaves(max_size, workers))?;
+        // where the regions are those of private rows, the release itself has to find out
+        if let Some(regions) = reading.regions_per_level() {
+            mechanism.check_regions(&regions).map_err(unfit)?;
+        }
+        let mut words = words_from_system().map_err(internal)?;
+        progress.phase(Phase::Charging);
+        let charge = ledger::charge(&Charge {
+            dataset,
+            function: "dp_hierarchy_release",
+            epsilon: mechanism.epsilon(),
+            delta: 0.0,
+            rho: mechanism.rho(),
+            mechanism: mechanism.describe(),
+            name,
+        })?;
+        after_charge(|| {
+            progress.phase(Phase::Reading);
+            let (tree, leaves) = as_reader(reader, || reading.read())?;
+            let mut watch = Watch::release(progress, mechanism, &tree);
+            let Released { histograms, errors } =
+                mechanism.release(&tree, leaves, &mut words, threads(), &mut watch)?;
+            tell_selection(&errors);
+            if let Some(name) = name {
+                progress.phase(Phase::Storing);
+                store_release(dataset, name, charge, parameters, tree.regions(), &histograms)
+                    .map_err(Failure::Store)?;
+            }
+            let paths = tree.regions().iter().map(|region| region.path.clone());
+            Ok(paths.zip(histograms).collect())
+        })
     }
-    progress.phase(Phase::Charging);
-    let charge = ledger::charge(&Charge {
-        dataset: &dataset,
-        function: "dp_hierarchy_release",
-        epsilon: mechanism.epsilon(),
-        delta: 0.0,
-        rho: mechanism.rho(),
-        mechanism: mechanism.describe(),
-        name,
-    })?;
-    progress.phase(Phase::Reading);
-    let (tree, leaves) = as_reader(dataset.source.reader(dataset.owner)?, || {
-        read_whole_tables();
-        dataset.source.read(mechanism.max_size())
-    })?;
-    let mut words = words_from_system().map_err(internal)?;
-    let mut watch = Watch::release(&progress, &mechanism, &tree);
-    let Released { histograms, errors } = mechanism
-        .release(&tree, leaves, &mut words, threads(), &mut watch)
-        .map_err(not_carried_out)?;
+}
+
+/// The noisy errors of the candidates among which one was selected, if any.
+fn tell_selection<E: Ord + Display>(errors: &[(String, E)]) {
     if let Some((selected, _)) = errors.iter().min_by_key(|(_, error)| error) {
         let errors: Vec<String> =
             errors.iter().map(|(name, error)| format!("{name} {error}")).collect();
@@ -126,41 +154,14 @@ fn dp_hierarchy_release(
             errors.join(", ")
         );
     }
-    if let Some(name) = name {
-        progress.phase(Phase::Storing);
-        store_release(&dataset, name, charge, &asked, tree.regions(), &histograms)?;
-    }
-    let paths = tree.regions().iter().map(|region| region.path.clone());
-    Ok(rows(paths.zip(histograms).collect()))
 }
 
 /// As many as there are cores, but no more than the query could have processes: whoever bounds these
 /// by `max_parallel_workers_per_gather` means what a single query may take of the machine.
 pub(super) fn threads() -> NonZeroUsize {
-    let workers = unsafe { pg_sys::max_parallel_workers_per_gather };
-    let processes = NonZeroUsize::MIN.saturating_add(usize::try_from(workers).unwrap_or(0));
+    let workers = usize::try_from(workers_of_session()).unwrap_or(0);
+    let processes = NonZeroUsize::MIN.saturating_add(workers);
     available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(processes))
-}
-
-pub(super) fn unfit(problem: PlanError) -> ErrorReport {
-    match problem {
-        PlanError::Cells { .. } => {
-            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
-                .set_hint(problem.hint())
-        }
-        _ => invalid(problem.to_string(), problem.hint()),
-    }
-}
-
-pub(super) fn not_carried_out(problem: ReleaseError) -> ErrorReport {
-    match problem {
-        ReleaseError::Plan(problem) => unfit(problem),
-        ReleaseError::Groups { .. } => {
-            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
-                .set_hint("Histograms in size_column hold numbers of groups: are they meant so?")
-        }
-        other => internal(other),
-    }
 }
 
 /// The rows of a release, one region after the other.

@@ -1,12 +1,13 @@
 //! `dp_coco_histogram`: one private histogram from an exact one.
 
+use super::after_charge::after_charge;
 use super::catalog::Dataset;
 use super::errors::{Result, internal, invalid, required};
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
-use crate::coco::{Coco, DpCoco};
+use crate::coco::{Coco, CocoMechanism, DpCoco};
 use crate::hierarchy::{Consistency, ReleasePlan, estimator_words};
-use crate::noise::words_from_system;
+use crate::noise::{RandomWords, words_from_system};
 use pgrx::prelude::*;
 
 pub(super) const DEFAULT_MAX_SIZE: i64 = 10_000;
@@ -61,20 +62,27 @@ impl Request {
         size.min(self.plan.max_size())
     }
 
-    /// Adds the noise. The number of groups is taken to be public.
-    pub(super) fn release(&self, truth: &Coco, progress: &Progress) -> Result<DpCoco> {
+    /// What measures a histogram of so many groups, a number that is taken to be public.
+    pub(super) fn mechanism(&self, groups: u64) -> Result<CocoMechanism> {
         let level = self.plan.levels()[0].as_ref();
         let level = level.ok_or_else(|| internal("the only level of a histogram is measured"))?;
-        let mechanism = self.plan.mechanism(level, truth.groups()).map_err(internal)?;
-        let mut words = words_from_system().map_err(internal)?;
-        progress.steps(Phase::Measuring, mechanism.checkpoints().unwrap_or(0));
-        let mut checkpoint = || {
-            pgrx::check_for_interrupts!();
-            progress.step();
-        };
-        let estimate = mechanism.release(truth, &mut words, &mut checkpoint);
-        Ok(estimate.released())
+        self.plan.mechanism(level, groups).map_err(internal)
     }
+}
+
+/// Adds the noise.
+pub(super) fn release(
+    mechanism: &CocoMechanism,
+    truth: &Coco,
+    words: &mut impl RandomWords,
+    progress: &Progress,
+) -> DpCoco {
+    progress.steps(Phase::Measuring, mechanism.checkpoints().unwrap_or(0));
+    let mut checkpoint = || {
+        pgrx::check_for_interrupts!();
+        progress.step();
+    };
+    mechanism.release(truth, words, &mut checkpoint).released()
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -88,6 +96,8 @@ fn dp_coco_histogram(
     let truth = required(h, "h")?;
     let request = Request::new(epsilon, max_size, method)?;
     let progress = Progress::start(Function::CocoHistogram, Phase::Checking);
+    let mechanism = request.mechanism(truth.groups())?;
+    let mut words = words_from_system().map_err(internal)?;
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
         progress.dataset(&dataset);
@@ -111,5 +121,5 @@ fn dp_coco_histogram(
             name: None,
         })?;
     }
-    request.release(&truth, &progress)
+    after_charge(|| Ok(release(&mechanism, &truth, &mut words, &progress)))
 }

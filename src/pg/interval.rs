@@ -118,6 +118,24 @@ pub(super) struct TimeAxis {
     pub(super) width: i128,
 }
 
+impl Axis {
+    /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite times are
+    /// stored as the largest and smallest numbers.
+    #[inline]
+    pub(super) fn bin(self, value: i64, bounds: Bounds) -> i64 {
+        const MICROSECONDS_PER_DAY: i128 = 86_400_000_000;
+        let Axis::Time(TimeAxis { type_oid, origin, width }) = self else { return value };
+        let time = match type_oid {
+            pg_sys::DATEOID => i128::from(value) * MICROSECONDS_PER_DAY,
+            _ => i128::from(value),
+        };
+        let first = origin + i128::from(bounds.lo()) * width;
+        let last = origin + i128::from(bounds.hi()) * width - 1;
+        // within the bounds, so it is an i64
+        bounds.lo() + ((time.clamp(first, last) - first) / width) as i64
+    }
+}
+
 /// What is asked about a column: the bins of each range, None for an empty one, within bounds.
 pub(super) struct Questions {
     pub(super) axis: Axis,

@@ -6,11 +6,13 @@
 //! and added to that of the leader. Only a superuser can declare an aggregate of states of type internal,
 //! and nobody can call its functions, so that a function always gets what is meant for it.
 
+use super::after_charge::Failure;
 use super::errors::{Result, error, internal, invalid, required};
 use super::leaves::Leaves;
+use super::query::Query;
 use super::session::checkpoint;
-use super::stream::{Arguments, stream_rows};
-use crate::coco::{RegionHistograms, read_histograms, write_histograms};
+use super::stream::Arguments;
+use crate::coco::{RegionHistograms, TooManyRegions, read_histograms, write_histograms};
 use pgrx::PgMemoryContexts;
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReportable;
@@ -18,45 +20,54 @@ use pgrx::pg_sys::{FunctionCallInfo, MemoryContext};
 use pgrx::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A table whose rows are groups, its name and its columns quoted.
-pub(super) struct Groups {
-    pub table: String,
-    pub regions: Vec<String>,
-    pub size: String,
+/// The expression by which a query counts the rows of a table that are groups: the quoted columns of the
+/// region, and that of the size.
+pub(super) fn leaf_histograms(max_size: u64, regions: &[String], size: &str) -> String {
+    let columns: String = regions.iter().map(|column| format!("{column}, ")).collect();
+    format!("dp.leaf_histograms({max_size}::pg_catalog.int8, {columns}{size})")
 }
 
-impl Groups {
-    /// The histograms of all leaf regions, by path. A NULL or negative size counts as 0, one above
-    /// `max_size` at that; a row without a region is no group. Confidential.
-    pub(super) fn read(&self, max_size: u64) -> Result<RegionHistograms> {
-        let mut histograms = vec![]; // of no rows
-        stream_rows(&self.query(max_size), |row| {
-            if row.has_all(0..1) {
-                histograms = row.with_bytes(0, read)?;
-            }
-            Ok(())
-        })?;
-        Ok(histograms)
-    }
+/// The histograms of all leaf regions, by path, from a query of that expression alone. A NULL or
+/// negative size counts as 0, one above `max_size` at that; a row without a region is no group.
+/// Confidential.
+pub(super) fn read_leaf_histograms(rows: Query) -> std::result::Result<RegionHistograms, Failure> {
+    let mut outcome = Ok(Ok(vec![])); // of no rows
+    rows.run(|row| {
+        if row.has_all(0..1) {
+            outcome = row.with_bytes(0, read);
+        }
+        Ok::<_, Failure>(())
+    })?;
+    Ok(outcome??)
+}
 
-    /// Whether they can be read: fetches no row.
-    pub(super) fn check(&self) -> Result<()> {
-        stream_rows(&format!("{} WHERE false", self.query(0)), |_| Ok(()))
-    }
+/// What a state says, as bytes: what was counted, or that there are too many regions. That is no
+/// error where it is found, as those of other processes would not be told from errors of theirs.
+type Outcome = std::result::Result<RegionHistograms, TooManyRegions>;
 
-    fn query(&self, max_size: u64) -> String {
-        let columns = [&self.regions[..], std::slice::from_ref(&self.size)].concat().join(", ");
-        format!("SELECT dp.leaf_histograms({max_size}, {columns}) FROM {}", self.table)
+const TOO_MANY_REGIONS: u8 = 0;
+const COUNTED: u8 = 1;
+
+fn written(outcome: &Outcome) -> Vec<u8> {
+    match outcome {
+        Ok(histograms) => write_histograms(histograms, COUNTED, &mut checkpoint),
+        Err(TooManyRegions) => vec![TOO_MANY_REGIONS],
     }
 }
 
-fn read(bytes: &[u8]) -> Result<RegionHistograms> {
-    read_histograms(bytes, &mut checkpoint).map_err(internal)
+fn read(bytes: &[u8]) -> std::result::Result<Outcome, Failure> {
+    match bytes.split_first() {
+        Some((&TOO_MANY_REGIONS, _)) => Ok(Err(TooManyRegions)),
+        Some((&COUNTED, bytes)) => {
+            read_histograms(bytes, &mut checkpoint).map(Ok).map_err(Failure::broken)
+        }
+        _ => Err(Failure::broken("no state of dp.leaf_histograms")),
+    }
 }
 
 /// What one process has counted, and room for the arguments of a call.
 struct State {
-    leaves: Leaves,
+    leaves: std::result::Result<Leaves, TooManyRegions>,
     arguments: Arguments,
 }
 
@@ -79,9 +90,24 @@ impl State {
         }
         let layouts = arguments.layouts();
         let regions = layouts.split_last().map_or(&[][..], |(_size, regions)| regions);
-        let leaves = Leaves::new(max_size, regions)?;
+        let leaves = Ok(Leaves::new(max_size, regions)?);
         STATES.fetch_add(1, Ordering::Relaxed);
         Ok(leaked(context, State { leaves, arguments }))
+    }
+}
+
+impl State {
+    /// Counts more, unless there were too many regions already.
+    #[inline]
+    fn count(
+        &mut self,
+        more: impl FnOnce(&mut Leaves, &mut Arguments) -> std::result::Result<(), TooManyRegions>,
+    ) {
+        if let Ok(leaves) = &mut self.leaves
+            && let Err(too_many) = more(leaves, &mut self.arguments)
+        {
+            self.leaves = Err(too_many);
+        }
     }
 }
 
@@ -133,8 +159,10 @@ unsafe fn add_row(fcinfo: FunctionCallInfo) -> Result<pg_sys::Datum> {
             State::start(aggregate_context(fcinfo)?, max_size, arguments)?
         }
     };
-    let State { leaves, arguments } = unsafe { &mut *state.cast_mut_ptr::<State>() };
-    leaves.add_group(&unsafe { arguments.row(fcinfo, BEFORE_COLUMNS) })?;
+    let counted = unsafe { &mut *state.cast_mut_ptr::<State>() };
+    counted.count(|leaves, arguments| {
+        leaves.add_group(&unsafe { arguments.row(fcinfo, BEFORE_COLUMNS) })
+    });
     Ok(state)
 }
 
@@ -146,13 +174,16 @@ fn leaf_histograms_merge(
     fcinfo: FunctionCallInfo,
 ) -> Result<Internal> {
     // that of a worker that found no row is NULL
-    let Some(histograms) = (unsafe { other.get::<RegionHistograms>() }) else { return Ok(state) };
+    let Some(other) = (unsafe { other.get::<Outcome>() }) else { return Ok(state) };
     if unsafe { state.get::<State>() }.is_none() {
         let started = State::start(aggregate_context(fcinfo)?, u64::MAX, Arguments::default())?;
         state = Internal::from(Some(started));
     }
-    if let Some(State { leaves, .. }) = unsafe { state.get_mut() } {
-        leaves.add_histograms(histograms)?;
+    if let Some(state) = unsafe { state.get_mut::<State>() } {
+        match other {
+            Ok(histograms) => state.count(|leaves, _| leaves.add_histograms(histograms)),
+            Err(too_many) => state.leaves = Err(*too_many),
+        }
     }
     Ok(state)
 }
@@ -161,22 +192,9 @@ fn leaf_histograms_merge(
 #[pg_extern(stable, parallel_safe, strict)]
 fn leaf_histograms_write(mut state: Internal) -> Result<Option<Vec<u8>>> {
     let Some(State { leaves, .. }) = (unsafe { state.get_mut() }) else { return Ok(None) };
-    let leaves = std::mem::replace(leaves, Leaves::new(0, &[])?);
-    let bytes = write_histograms(&leaves.histograms()?, &mut checkpoint);
-    if bytes.len() > MOST_BYTES {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            "the names of the regions and their sizes are too long together",
-        )
-        .set_hint(format!(
-            "They may take {MOST_BYTES} bytes. Use shorter names, or fewer regions."
-        )));
-    }
-    Ok(Some(bytes))
+    let leaves = std::mem::replace(leaves, Err(TooManyRegions));
+    Ok(Some(written(&leaves.map(Leaves::histograms))))
 }
-
-/// What the largest tuple holds, 1 GiB, and a little less.
-const MOST_BYTES: usize = (1 << 30) - (1 << 20);
 
 /// Reads what another process has written.
 #[pg_extern(stable, parallel_safe, strict)]

@@ -5,13 +5,14 @@
 //! where it comes out, or at once where a row is one. Rows of groups with their sizes come from the
 //! aggregate in `leaf_histograms`.
 
-use super::errors::{Result, error, internal};
+use super::errors::{Result, error, internal, invalid};
+use super::query::Query;
 use super::session::checkpoint;
-use super::stream::{Layout, StreamedRow, stream_rows};
+use super::stream::{Layout, MOST_NAME_BYTES, StreamedRow};
 use super::temporary_file::BufferedFile;
 use crate::coco::{
-    GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
-    RegionTallies, Tallies, TooMany,
+    Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
+    RegionTallies, TooManyRegions,
 };
 use crate::noise::words_from_system;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -19,12 +20,22 @@ use pgrx::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// What reading private rows can end with: regions are public.
+type Counted = std::result::Result<(), TooManyRegions>;
+
 /// The histograms of all leaf regions, by path. Confidential.
 pub(super) struct Leaves {
     regions: Regions,
     tallies: RegionTallies,
     /// Larger sizes count at it.
     max_size: u32,
+}
+
+/// Groups of a public table, whose entities are to be counted.
+pub(super) struct KnownGroups {
+    keys: Keys,
+    sizes: GroupSizes<BufferedFile>,
+    width: usize,
 }
 
 impl Leaves {
@@ -36,133 +47,167 @@ impl Leaves {
         Ok(Leaves { regions, tallies, max_size })
     }
 
+    /// The root is a region, also without rows: for a hierarchy of nothing else.
+    pub(super) fn add_root(&mut self) -> Counted {
+        self.tallies.number(vec![]).map(|_| ())
+    }
+
     /// A row that is a group: the region's columns, then the size. A row without a region is no group.
     #[inline]
-    pub(super) fn add_group(&mut self, row: &StreamedRow) -> Result<()> {
-        match self.regions.number(row, &mut self.tallies)? {
-            Some(region) => self.add(region, entities(row, self.regions.columns.end), 1),
-            None => Ok(()),
+    pub(super) fn add_group(&mut self, row: &StreamedRow) -> Counted {
+        if let Some(region) = self.regions.number(row, &mut self.tallies)? {
+            self.add(region, entities(row, self.regions.columns.end), 1);
         }
+        Ok(())
     }
 
     /// What another process has counted.
-    pub(super) fn add_histograms(&mut self, histograms: &RegionHistograms) -> Result<()> {
-        self.tallies.add_histograms(histograms, &mut checkpoint).map_err(too_many)
+    pub(super) fn add_histograms(&mut self, histograms: &RegionHistograms) -> Counted {
+        self.tallies.add_histograms(histograms, &mut checkpoint)
     }
 
-    /// From a query whose rows stand for many groups each: the region's columns, then a histogram.
-    pub(super) fn read_histograms(&mut self, sql: &str) -> Result<()> {
+    /// From rows that are groups, as [`Leaves::add_group`].
+    pub(super) fn read_sizes(&mut self, rows: Query) -> Counted {
+        rows.run(|row| self.add_group(row))
+    }
+
+    /// From rows that stand for many groups each: the region's columns, then a histogram.
+    pub(super) fn read_histograms(&mut self, rows: Query) -> Counted {
         let depth = self.regions.columns.end;
-        stream_rows(sql, |row| {
+        rows.run(|row| {
             let Some(region) = self.regions.number(row, &mut self.tallies)? else { return Ok(()) };
-            let Some(histogram) = row.histogram(depth)? else { return Ok(()) };
-            histogram.runs().iter().try_for_each(|run| {
-                self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups)
-            })
+            let Some(histogram) = row.histogram(depth) else { return Ok(()) };
+            for run in histogram.runs() {
+                self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups);
+            }
+            Ok(())
         })
     }
 
-    /// From a query whose rows are entities: the region's columns, then the group's. A group that is
-    /// in several regions is one in each. A NULL is no region, and no group.
-    pub(super) fn read_entities(&mut self, sql: &str, key: &[Layout]) -> Result<()> {
-        // a number is held in 8 bytes
-        let mut keys = Keys::new(&[key, &[Layout::ByValue(8)]].concat())?;
-        let mut sizes = self.group_sizes()?;
+    /// From rows that are entities: the region's columns, then the group's. A group that is in several
+    /// regions is one in each. A NULL is no region, and no group.
+    pub(super) fn read_entities(&mut self, rows: Query, mut groups: KnownGroups) -> Counted {
         let depth = self.regions.columns.end;
-        stream_rows(sql, |row| {
+        let key = depth..depth + groups.width;
+        rows.run(|row| {
             // of a row without a group there is no region either
-            if row.has_all(depth..depth + key.len())
+            if row.has_all(key.clone())
                 && let Some(region) = self.regions.number(row, &mut self.tallies)?
             {
-                keys.put(row, depth..depth + key.len());
-                let key = keys.finish_with(region);
-                sizes.add(GroupRow { key, region: Some(region), entities: 1 });
+                groups.keys.put(row, key.clone());
+                let key = groups.keys.finish_with(region);
+                groups.sizes.add(GroupRow { key, region: Some(region), entities: 1 });
             }
             Ok(())
         })?;
-        self.add_all(sizes)
+        self.add_all(groups.sizes);
+        Ok(())
     }
 
-    /// From a query whose rows are groups, the region's columns, then the key's; and another one of
-    /// entities, the key's columns, then, if `weighted`, for how many entities a row stands. A NULL
-    /// in the key is no group.
-    pub(super) fn read_groups_and_entities(
+    /// The regions of a public table, each row's columns.
+    ///
+    /// Errors: there are too many; one has too long a name.
+    pub(super) fn read_regions(&mut self, rows: Query) -> Result<()> {
+        rows.run(|row| self.public_region(row).map(|_| ()))
+    }
+
+    /// The groups of a public table: the region's columns, then the key's. A NULL in the key is no group.
+    ///
+    /// Errors: as for [`Leaves::read_regions`].
+    pub(super) fn read_groups(&mut self, rows: Query, key: &[Layout]) -> Result<KnownGroups> {
+        let mut groups = self.counting(key, key.len())?;
+        let depth = self.regions.columns.end;
+        let key = depth..depth + groups.width;
+        rows.run(|row| -> Result<()> {
+            let region = Some(self.public_region(row)?);
+            if row.has_all(key.clone()) {
+                groups.keys.put(row, key.clone());
+                groups.sizes.add(GroupRow { key: groups.keys.finish(), region, entities: 0 });
+            }
+            Ok(())
+        })?;
+        Ok(groups)
+    }
+
+    /// The entities of known groups: the key's columns, then, if `weighted`, for how many entities a
+    /// row stands.
+    pub(super) fn read_entities_of(
         &mut self,
-        groups: &str,
-        (entity_rows, weighted): (&str, bool),
-        key: &[Layout],
-    ) -> Result<()> {
-        let mut keys = Keys::new(key)?;
-        let mut sizes = self.group_sizes()?;
-        let (depth, width) = (self.regions.columns.end, key.len());
-        stream_rows(groups, |row| {
-            // checked tables have a region in every row
-            if let Some(region) = self.regions.number(row, &mut self.tallies)?
-                && row.has_all(depth..depth + width)
-            {
-                keys.put(row, depth..depth + width);
-                sizes.add(GroupRow { key: keys.finish(), region: Some(region), entities: 0 });
+        mut groups: KnownGroups,
+        rows: Query,
+        weighted: bool,
+    ) -> Counted {
+        let key = 0..groups.width;
+        rows.run(|row| -> Counted {
+            if row.has_all(key.clone()) {
+                groups.keys.put(row, key.clone());
+                let entities = if weighted { entities(row, key.end) } else { 1 };
+                groups.sizes.add(GroupRow { key: groups.keys.finish(), region: None, entities });
             }
             Ok(())
         })?;
-        stream_rows(entity_rows, |row| {
-            if row.has_all(0..width) {
-                keys.put(row, 0..width);
-                let entities = if weighted { entities(row, width) } else { 1 };
-                sizes.add(GroupRow { key: keys.finish(), region: None, entities });
-            }
-            Ok(())
-        })?;
-        self.add_all(sizes)
+        self.add_all(groups.sizes);
+        Ok(())
+    }
+
+    /// No group is known beforehand; a key is followed by the number of the region.
+    pub(super) fn no_groups(&self, key: &[Layout]) -> Result<KnownGroups> {
+        self.counting(&[key, &[Layout::ByValue(8)]].concat(), key.len())
+    }
+
+    /// `width`: how many columns of the key a row has.
+    fn counting(&self, key: &[Layout], width: usize) -> Result<KnownGroups> {
+        let memory = unsafe { pg_sys::get_hash_memory_limit() };
+        let mut words = words_from_system().map_err(internal)?;
+        let sizes = GroupSizes::new(memory, self.max_size, &mut words);
+        Ok(KnownGroups { keys: Keys::new(key)?, sizes, width })
+    }
+
+    /// The regions so far, by path, each with its number.
+    pub(super) fn regions(&self) -> Vec<(Vec<String>, u32)> {
+        self.tallies.regions().map(|(path, number)| (path.clone(), number)).collect()
+    }
+
+    /// Each region's histogram, by number.
+    pub(super) fn by_number(self) -> Vec<Coco> {
+        self.tallies.by_number(&mut checkpoint)
     }
 
     /// Each region's path with its histogram.
-    pub(super) fn histograms(self) -> Result<RegionHistograms> {
-        self.tallies.histograms(&mut checkpoint).map_err(too_many)
+    pub(super) fn histograms(self) -> RegionHistograms {
+        self.tallies.histograms(&mut checkpoint)
     }
 
-    fn group_sizes(&self) -> Result<GroupSizes<BufferedFile>> {
-        let memory = unsafe { pg_sys::get_hash_memory_limit() };
-        let mut words = words_from_system().map_err(internal)?;
-        Ok(GroupSizes::new(memory, self.max_size, &mut words))
+    fn public_region(&mut self, row: &StreamedRow) -> Result<u32> {
+        let region = self.regions.number(row, &mut self.tallies).map_err(too_many_regions)?;
+        region.ok_or_else(|| {
+            invalid(
+                "hierarchy: the name of a region in the table of groups is too long",
+                format!("A name may take {MOST_NAME_BYTES} bytes. Nothing was spent."),
+            )
+        })
     }
 
-    fn add_all(&mut self, sizes: GroupSizes<BufferedFile>) -> Result<()> {
-        let mut outcome = Ok(());
-        sizes.finish(
-            |region, size| {
-                if outcome.is_ok() {
-                    outcome = self.add(region, size, 1);
-                }
-            },
-            &mut checkpoint,
-        );
-        outcome
+    fn add_all(&mut self, sizes: GroupSizes<BufferedFile>) {
+        sizes.finish(|region, size| self.add(region, size, 1), &mut checkpoint);
     }
 
-    /// Error: more different sizes than memory should hold.
-    fn add(&mut self, region: u32, size: u32, groups: u64) -> Result<()> {
-        let size = size.min(self.max_size);
-        self.tallies.add(region, size, groups, &mut checkpoint).map_err(too_many)
+    fn add(&mut self, region: u32, size: u32, groups: u64) {
+        self.tallies.add(region, size.min(self.max_size), groups, &mut checkpoint);
     }
 }
 
-/// The error of a release that would not fit into memory, for what is known only once it was read.
-pub(super) fn too_many(what: TooMany) -> ErrorReport {
-    let (message, hint) = match what {
-        TooMany::Sizes => (
-            "the regions have too many different sizes",
-            format!("All together may have {}. Lower max_size.", Tallies::MOST_PAIRS),
-        ),
-        TooMany::Regions => (
-            "there are too many different regions",
-            format!(
-                "The lowest level may have {}. Declare a hierarchy of coarser columns.",
-                RegionTallies::MOST_REGIONS
-            ),
-        ),
-    };
-    error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message).set_hint(hint)
+pub(super) fn too_many_regions(_: TooManyRegions) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "there are too many different regions",
+    )
+    .set_hint(format!(
+        "The lowest level may have {}, whose names may take {} bytes in all. Declare a hierarchy of \
+         coarser columns.",
+        RegionTallies::MOST_REGIONS,
+        RegionTallies::MOST_NAME_BYTES
+    ))
 }
 
 /// A number of entities; NULL and negative ones count as 0.
@@ -212,9 +257,9 @@ impl Keys {
 struct Regions {
     columns: Range<usize>,
     keys: Keys,
-    by_bytes: HashMap<GroupKey, u32, KeyHasher>,
+    by_bytes: HashMap<GroupKey, Option<u32>, KeyHasher>,
     /// That of the row before: in many tables the rows of a region lie together.
-    last: Option<(GroupKey, u32)>,
+    last: Option<(GroupKey, Option<u32>)>,
 }
 
 impl Regions {
@@ -229,23 +274,27 @@ impl Regions {
     }
 
     /// The number that the tallies give to a row's region; the row begins with the region's columns.
-    /// None if one is NULL.
+    /// None if one is NULL, or too long for a name.
     #[inline]
-    fn number(&mut self, row: &StreamedRow, tallies: &mut RegionTallies) -> Result<Option<u32>> {
+    fn number(
+        &mut self,
+        row: &StreamedRow,
+        tallies: &mut RegionTallies,
+    ) -> std::result::Result<Option<u32>, TooManyRegions> {
         if !row.has_all(self.columns.clone()) {
             return Ok(None);
         }
         self.keys.put(row, self.columns.clone());
         let bytes = self.keys.finish();
         let number = match self.last {
-            Some((last, number)) if last == bytes => return Ok(Some(number)),
+            Some((last, number)) if last == bytes => return Ok(number),
             _ => match self.by_bytes.get(&bytes) {
                 Some(&number) => number,
                 None => self.print(row, bytes, tallies)?,
             },
         };
         self.last = Some((bytes, number));
-        Ok(Some(number))
+        Ok(number)
     }
 
     /// The number of a region whose bytes are not known yet.
@@ -254,9 +303,10 @@ impl Regions {
         row: &StreamedRow,
         bytes: GroupKey,
         tallies: &mut RegionTallies,
-    ) -> Result<u32> {
-        let path = self.columns.clone().map(|column| row.printed(column)).collect();
-        let number = tallies.number(path).map_err(too_many)?;
+    ) -> std::result::Result<Option<u32>, TooManyRegions> {
+        let path: Option<Vec<String>> =
+            self.columns.clone().map(|column| row.name(column)).collect();
+        let number = path.map(|path| tallies.number(path)).transpose()?;
         if self.by_bytes.len() >= RegionTallies::MOST_REGIONS {
             self.by_bytes.clear(); // many bytes that print the same
         }

@@ -7,6 +7,7 @@
 use super::catalog::Dataset;
 use super::errors::{Result, error, internal};
 use super::session::{current_role, role_name};
+use super::surroundings::check_surroundings;
 use super::worker;
 use crate::privacy::{Epsilon, Totals};
 use pgrx::datum::DatumWithOid;
@@ -57,8 +58,10 @@ enum Answer {
 /// Charges a dataset's budget, durably. Returns the number of the ledger's entry.
 ///
 /// Errors: less than the charge is left (nothing is spent then); the dataset or the grant is gone
-/// or not committed yet; the worker could not do it.
+/// or not committed yet; the worker could not do it; nothing can be released here (see
+/// [`check_surroundings`]).
 pub(super) fn charge(charge: &Charge) -> Result<i64> {
+    check_surroundings()?;
     let Charge { dataset, function, epsilon, delta, rho, mechanism, name } = charge;
     let mut parameters = mechanism.clone();
     parameters["name"] = (*name).into();

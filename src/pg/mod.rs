@@ -8,7 +8,9 @@
 #![allow(clippy::type_complexity)]
 
 mod accessors;
+mod after_charge;
 mod aggregates;
+mod bin_reading;
 mod catalog;
 mod consistent;
 mod dataset;
@@ -21,14 +23,17 @@ mod histogram;
 mod interval;
 mod jsonb;
 mod leaf_histograms;
+mod leaf_reading;
 mod leaves;
 mod ledger;
 mod progress;
+mod query;
 mod ranges;
 mod relation;
 mod session;
 mod source;
 mod stream;
+mod surroundings;
 mod temporary_file;
 mod types;
 mod worker;

@@ -1,11 +1,12 @@
 //! Range sums: releases of `bins` and of a column of a dataset, and what can be read off them.
 
+use super::after_charge::{Failure, after_charge};
 use super::catalog::Dataset;
 use super::errors::{Result, all_required, internal, invalid, required};
 use super::interval::{Axis, BinRange, Questions, SqlRange};
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
-use super::session::{as_reader, checkpoint, read_whole_tables};
+use super::session::{as_of_now, as_reader, checkpoint};
 use crate::noise::words_from_system;
 use crate::ranges::{
     Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
@@ -53,9 +54,11 @@ fn dp_range_release(
         progress.phase(Phase::Charging);
         charge(&dataset, "dp_range_release", &plan, truth.bounds(), None)?;
     }
-    progress.phase(Phase::Measuring);
-    let mut words = words_from_system().map_err(internal)?;
-    Ok(DpRanges::draw(plan, &truth, &mut words, &mut { checkpoint }))
+    after_charge(|| {
+        progress.phase(Phase::Measuring);
+        let mut words = words_from_system().map_err(Failure::broken)?;
+        Ok(DpRanges::draw(plan, &truth, &mut words, &mut { checkpoint }))
+    })
 }
 
 type AnswerRow = (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64));
@@ -135,24 +138,27 @@ fn of_dataset(
     progress.phase(Phase::Planning);
     let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
     progress.phase(Phase::Checking);
-    dataset.check_source()?;
-    let reader = dataset.source.reader(dataset.owner)?;
-    as_reader(reader, || dataset.source.check_values(column, axis))?;
-    progress.phase(Phase::Charging);
-    charge(&dataset, "dp_range_sums", &plan, bounds, Some((column, axis)))?;
-    progress.phase(Phase::Reading);
-    let truth = as_reader(reader, || {
-        read_whole_tables();
-        dataset.source.read_bins(column, axis, bounds)
+    // what is checked is what is read: what is committed now, whatever the transaction's snapshot
+    let answers = as_of_now(|| {
+        let reader = dataset.check_source()?;
+        let reading = as_reader(reader, || dataset.source.prepare_bins(column, axis, bounds))?;
+        let mut words = words_from_system().map_err(internal)?;
+        progress.phase(Phase::Charging);
+        charge(&dataset, "dp_range_sums", &plan, bounds, Some((column, axis)))?;
+        after_charge(|| {
+            progress.phase(Phase::Reading);
+            let truth = as_reader(reader, || reading.read());
+            progress.phase(Phase::Measuring);
+            let cells = cells.sums(truth.counts());
+            let release = plan.release(&cells, &mut words, &mut { checkpoint });
+            let answers = asked.into_iter().map(|cells| answer(&release, cells));
+            answers
+                .collect::<Option<Vec<(f64, f64)>>>()
+                .ok_or_else(|| Failure::broken("the noise of a release has no variance"))
+        })
     })?;
-    progress.phase(Phase::Measuring);
-    let mut words = words_from_system().map_err(internal)?;
-    let release = plan.release(&cells.sums(truth.counts()), &mut words, &mut { checkpoint });
-    let answers = ranges.into_iter().zip(asked).map(|(range, cells)| {
-        let (sum, stddev) = answer(&release, cells)?;
-        Ok((range, sum, stddev))
-    });
-    Ok(TableIterator::new(answers.collect::<Result<Vec<AnswerRow>>>()?))
+    let rows = ranges.into_iter().zip(answers).map(|(range, (sum, stddev))| (range, sum, stddev));
+    Ok(TableIterator::new(rows))
 }
 
 /// `questions`: what is asked, if that is known; what words do not say otherwise is made for it.
@@ -217,11 +223,12 @@ fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 
-/// The answer to a range of bins by their positions, and its standard deviation.
-fn answer(release: &RangeRelease, bins: Range<usize>) -> Result<(f64, f64)> {
+/// The answer to a range of bins by their positions, and its standard deviation. None if no release has
+/// such noise.
+fn answer(release: &RangeRelease, bins: Range<usize>) -> Option<(f64, f64)> {
     checkpoint();
-    let variance = release.variance(bins.clone(), &mut { checkpoint }).ok_or_else(forged)?;
-    Ok((release.sum(bins), variance.sqrt()))
+    let variance = release.variance(bins.clone(), &mut { checkpoint })?;
+    Some((release.sum(bins), variance.sqrt()))
 }
 
 fn forged() -> ErrorReport {
@@ -245,7 +252,7 @@ fn dp_range_sums(
     let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
     let answers = ranges.into_iter().map(|range| {
         let bins = positions(released.bounds(), range.half_open());
-        let (sum, stddev) = answer(released.release(), bins)?;
+        let (sum, stddev) = answer(released.release(), bins).ok_or_else(forged)?;
         Ok((range, sum, stddev))
     });
     Ok(TableIterator::new(answers.collect::<Result<Vec<AnswerRow>>>()?))

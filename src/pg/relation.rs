@@ -15,6 +15,8 @@ pub(super) struct Relation {
     pub(super) owner: Oid,
     /// Schema-qualified and quoted.
     pub(super) name: String,
+    /// Itself and its partitions and children at any depth, all of them found fit and locked.
+    pub(super) parts: Vec<Oid>,
 }
 
 /// A column that is used.
@@ -23,57 +25,84 @@ pub(super) struct Column {
     collation: Oid,
 }
 
-/// Opens a relation of a dataset, and refuses one that could read differently for different
-/// readers, or whose errors could show rows.
-pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
-    let (kind, persistence, row_security, own_name, relation) = unsafe {
+/// What the catalog says of one relation, now.
+struct Described {
+    kind: u8,
+    persistence: u8,
+    row_security: bool,
+    owner: Oid,
+    schema: String,
+    name: String,
+}
+
+/// Locks a relation until the end of the transaction; None if there is none.
+fn describe(oid: Oid) -> Option<Described> {
+    unsafe {
         let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         if relation.is_null() {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-                format!("the {argument} table of the dataset does not exist any more"),
-            )
-            .set_hint(
-                "If a table of that name was restored or created anew, the dataset's owner \
-                 confirms it with dp_confirm_dataset; else dp_drop_dataset drops the dataset.",
-            ));
+            return None;
         }
         let class = &*(*relation).rd_rel;
         let schema = CStr::from_ptr(pg_sys::get_namespace_name(class.relnamespace));
-        let own_name = CStr::from_ptr(class.relname.data.as_ptr()).to_string_lossy().into_owned();
-        let name =
-            quote_qualified_identifier(schema.to_string_lossy().into_owned(), own_name.clone());
-        let found = (
-            class.relkind as u8,
-            class.relpersistence as u8,
-            class.relrowsecurity,
-            own_name,
-            Relation { oid, owner: class.relowner, name },
-        );
-        // the lock stays until the end of the transaction
+        let name = CStr::from_ptr(class.relname.data.as_ptr());
+        let described = Described {
+            kind: class.relkind as u8,
+            persistence: class.relpersistence as u8,
+            row_security: class.relrowsecurity,
+            owner: class.relowner,
+            schema: schema.to_string_lossy().into_owned(),
+            name: name.to_string_lossy().into_owned(),
+        };
         pg_sys::relation_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE);
-        found
+        Some(described)
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// A table and its partitions and children at any depth, as they are now, locked (catalog/pg_inherits.h).
+    fn find_all_inheritors(
+        parent: Oid,
+        lock: pg_sys::LOCKMODE,
+        parents: *mut *mut pg_sys::List,
+    ) -> *mut pg_sys::List;
+}
+
+fn parts(oid: Oid) -> Vec<Oid> {
+    unsafe {
+        let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+        let list = pg_sys::ffi::pg_guard_ffi_boundary(|| {
+            find_all_inheritors(oid, lock, std::ptr::null_mut())
+        });
+        (0..pg_sys::list_length(list)).map(|n| pg_sys::list_nth_oid(list, n)).collect()
+    }
+}
+
+/// Opens a relation of a dataset, and refuses one that could read differently for different
+/// readers, or whose errors could show rows; and one with such a part. Looks at the catalog as it is now, as
+/// the planner does, whatever the transaction's snapshot.
+pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
+    let Some(described) = describe(oid) else {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            format!("the {argument} table of the dataset does not exist any more"),
+        )
+        .set_hint(
+            "If a table of that name was restored or created anew, the dataset's owner \
+             confirms it with dp_confirm_dataset; else dp_drop_dataset drops the dataset.",
+        ));
     };
-    let refusal = match kind {
-        pg_sys::RELKIND_RELATION | pg_sys::RELKIND_PARTITIONED_TABLE | pg_sys::RELKIND_MATVIEW => {
-            if persistence == pg_sys::RELPERSISTENCE_TEMP {
-                Some("is a temporary table, which other sessions cannot read")
-            } else if row_security {
-                Some("has row-level security, so that it reads differently for each role")
-            } else if relation.has_foreign_part()? {
-                Some("has a foreign table among its parts, whose errors could show rows")
-            } else {
-                None
-            }
-        }
-        pg_sys::RELKIND_FOREIGN_TABLE => Some("is a foreign table, whose errors could show rows"),
-        _ => Some("is no table"),
-    };
-    match refusal {
-        None => Ok(relation),
+    let parts = parts(oid);
+    let of_part = |part: &Oid| describe(*part).and_then(|part| unfit_part(&part));
+    match unfit(&described).or_else(|| parts.iter().find_map(of_part)) {
+        None => Ok(Relation {
+            oid,
+            owner: described.owner,
+            name: quote_qualified_identifier(described.schema, described.name),
+            parts,
+        }),
         Some(reason) => Err(error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("{argument}: {own_name} {reason}"),
+            format!("{argument}: {} {reason}", described.name),
         )
         .set_hint(
             "Use a plain or partitioned table or a materialized view, without row-level security.",
@@ -81,18 +110,38 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
     }
 }
 
-impl Relation {
-    /// Whether a partition or child at any depth is a foreign table.
-    fn has_foreign_part(&self) -> Result<bool> {
-        exists(&format!(
-            "WITH RECURSIVE part AS ( \
-                 SELECT inhrelid FROM pg_inherits WHERE inhparent = {0} UNION \
-                 SELECT i.inhrelid FROM pg_inherits AS i JOIN part AS p ON i.inhparent = p.inhrelid) \
-             SELECT 1 FROM part JOIN pg_class AS c ON c.oid = inhrelid WHERE c.relkind = 'f' LIMIT 1",
-            self.oid.to_u32()
-        ))
+/// Why a relation cannot be a table of a dataset.
+fn unfit(relation: &Described) -> Option<&'static str> {
+    match relation.kind {
+        pg_sys::RELKIND_RELATION | pg_sys::RELKIND_PARTITIONED_TABLE | pg_sys::RELKIND_MATVIEW => {
+            if relation.persistence == pg_sys::RELPERSISTENCE_TEMP {
+                Some("is a temporary table, which other sessions cannot read")
+            } else if relation.row_security {
+                Some("has row-level security, so that it reads differently for each role")
+            } else {
+                None
+            }
+        }
+        pg_sys::RELKIND_FOREIGN_TABLE => Some("is a foreign table, whose errors could show rows"),
+        _ => Some("is no table"),
     }
+}
 
+/// Why a relation cannot be a part of one. (Row-level security of a part does not count where the whole is
+/// read.)
+fn unfit_part(part: &Described) -> Option<&'static str> {
+    match part.kind {
+        pg_sys::RELKIND_FOREIGN_TABLE => {
+            Some("has a foreign table among its parts, whose errors could show rows")
+        }
+        _ if part.persistence == pg_sys::RELPERSISTENCE_TEMP => {
+            Some("has a temporary table among its parts, which other sessions cannot read")
+        }
+        _ => None,
+    }
+}
+
+impl Relation {
     /// Error: a role without the right to read the whole table.
     pub(super) fn check_readable_by(&self, role: Oid) -> Result<()> {
         let mode = pg_sys::ACL_SELECT as pg_sys::AclMode;

@@ -59,31 +59,36 @@ fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
 /// Runs `action`, which reads what the current role may not see, as the role that may, and lets
 /// nothing of the reading show in the current session.
 ///
-/// Otherwise the session's own settings could print the plan of the inner query, whose estimates
-/// come from private rows, and EXPLAIN (ANALYZE, BUFFERS) would count the pages that it read. A plan
-/// that costs more than the session says would load the compiler of expressions, which the session
-/// then no longer has to load. The settings of output formats are fixed, too, so that a region has
-/// one name for everybody.
+/// Otherwise the session's own settings could print the plan of the inner query, and EXPLAIN (ANALYZE,
+/// BUFFERS) would count the pages that it read. What PostgreSQL or the code of a table's owner has to
+/// say meanwhile is for nobody. Temporary files lie where the database has them, whatever
+/// they take: a limit would be met or not as there are rows. The settings of output formats are fixed, so that a
+/// region has one name for everybody, and so is the search_path. (What is planned is planned alike under any other
+/// settings: see `query`.)
 pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
         for (name, value) in [
+            (c"search_path", c"pg_catalog, pg_temp"),
+            (c"client_min_messages", c"error"),
             (c"debug_print_parse", c"off"),
             (c"debug_print_rewritten", c"off"),
             (c"debug_print_plan", c"off"),
             (c"trace_sort", c"off"),
             (c"jit", c"off"),
+            (c"max_parallel_workers_per_gather", c"0"), // but for those that a query asks for
+            (c"temp_file_limit", c"-1"),
+            (c"temp_tablespaces", c""),
+            (c"enable_partitionwise_aggregate", c"off"),
             (c"DateStyle", c"ISO, MDY"),
             (c"IntervalStyle", c"postgres"),
             (c"extra_float_digits", c"1"),
             (c"bytea_output", c"hex"),
+            (c"lc_monetary", c"C"),
             (c"TimeZone", c"UTC"),
             (c"quote_all_identifiers", c"off"),
         ] {
             set_for_now(name, value);
-        }
-        if pg_sys::client_min_messages < pg_sys::NOTICE as i32 {
-            set_for_now(c"client_min_messages", c"notice");
         }
         let _usage = Usage { buffers: pg_sys::pgBufferUsage, wal: pg_sys::pgWalUsage };
         let result = as_role(role, action);
@@ -107,39 +112,21 @@ impl Drop for Usage {
     }
 }
 
-/// Lets the planner read whole tables only, by PostgreSQL's own costs, for the rest of [`as_reader`]'s action.
-///
-/// A release reads all rows anyway. A caller who forbids sequential scans in a SERIALIZABLE
-/// transaction would else see in pg_locks which pages of an index it read. One who can move the size
-/// from which on a table is read by parallel workers, which pg_stat_activity shows, would find out
-/// how many pages the table has.
-pub(super) fn read_whole_tables() {
-    let of_an_index = [c"enable_indexscan", c"enable_indexonlyscan", c"enable_bitmapscan"];
-    // with all of these off the cheapest plan could still be one by an index
-    let of_whole_tables = [
-        c"enable_seqscan",
-        c"enable_sort",
-        c"enable_hashagg",
-        c"enable_hashjoin",
-        c"enable_mergejoin",
-        c"enable_nestloop",
-        c"enable_material",
-    ];
-    let defaults = [
-        (c"min_parallel_table_scan_size", c"8MB"),
-        (c"parallel_setup_cost", c"1000"),
-        (c"parallel_tuple_cost", c"0.1"),
-        (c"seq_page_cost", c"1"),
-        (c"cpu_tuple_cost", c"0.01"),
-        (c"cpu_operator_cost", c"0.0025"),
-    ];
+/// Runs `action` where a parallel plan may have so many workers.
+pub(super) fn with_workers<T>(workers: i32, action: impl FnOnce() -> T) -> T {
+    let workers = CString::new(workers.to_string()).unwrap_or_default();
     unsafe {
-        of_an_index.into_iter().for_each(|name| set_for_now(name, c"off"));
-        // would have each partition counted by a state of its own
-        set_for_now(c"enable_partitionwise_aggregate", c"off");
-        of_whole_tables.into_iter().for_each(|name| set_for_now(name, c"on"));
-        defaults.into_iter().for_each(|(name, value)| set_for_now(name, value));
+        let level = pg_sys::NewGUCNestLevel();
+        set_for_now(c"max_parallel_workers_per_gather", &workers);
+        let result = action();
+        pg_sys::AtEOXact_GUC(false, level); // after an error the transaction's end does it
+        result
     }
+}
+
+/// As many workers as the session may have for one query.
+pub(super) fn workers_of_session() -> i32 {
+    unsafe { pg_sys::max_parallel_workers_per_gather }
 }
 
 /// Changes a setting until the current nesting level of settings ends.
@@ -148,7 +135,7 @@ unsafe fn set_for_now(name: &CStr, value: &CStr) {
         pg_sys::set_config_option(
             name.as_ptr(),
             value.as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucContext::PGC_SUSET,
             pg_sys::GucSource::PGC_S_SESSION,
             pg_sys::GucAction::GUC_ACTION_SAVE,
             true,
@@ -240,7 +227,8 @@ impl Row {
 
 /// The extension's schema, quoted for use in a query.
 pub(super) fn extension_schema() -> Result<String> {
-    let sql = "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_dp'";
+    let sql = "SELECT extnamespace::pg_catalog.regnamespace::pg_catalog.text \
+                 FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'pg_dp'";
     let mut schema = None;
     read_rows(sql, |row| {
         schema = row.get(1);

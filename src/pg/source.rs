@@ -1,23 +1,14 @@
-//! Where a dataset's private rows lie, and the queries that read them.
-//!
-//! Their text is made of quoted identifiers alone; no expression of a user's gets into it.
-//! What a row can hold never raises an error: NULL keys and regions belong to no group, NULL and
-//! negative sizes count as 0, sums saturate.
+//! Where a dataset's private rows lie: what its owner declares, and what has to hold of it. How the rows
+//! are read: `leaf_reading`, `bin_reading`.
 
-use super::errors::{Result, error, internal, invalid};
-use super::interval::{Axis, TimeAxis};
-use super::leaf_histograms::Groups;
-use super::leaves::{Leaves, too_many};
-use super::relation::{Column, Relation, open};
-use super::session::{checkpoint, exists, extension_schema, extension_type, read_rows};
-use super::stream::Layout;
-use crate::coco::{Coco, RegionTallies, TooMany};
-use crate::hierarchy::{MAX_LEVELS, Tree};
-use crate::ranges::{Bins, Bounds};
+use super::errors::{Result, error, invalid};
+use super::relation::{Relation, open};
+use super::session::{exists, extension_type, read_rows};
+use crate::hierarchy::MAX_LEVELS;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The tables and columns that a dataset declares.
 #[derive(Debug, Clone)]
@@ -37,9 +28,6 @@ pub(super) struct Source {
     /// How many rows of one unit are used.
     pub(super) max_rows_per_unit: i32,
 }
-
-/// The name of the computed size inside the query, such as no column has.
-const SIZE: &str = "\"size (pg_dp)\"";
 
 impl Source {
     /// The role that reads: the owner of the private table, so that what may run when a table is
@@ -69,28 +57,18 @@ impl Source {
     /// Checks a declaration, as the reader. Its creator may read the tables: without a table of
     /// groups the check that every group lies in one region reads private rows.
     pub(super) fn validate(&self) -> Result<()> {
-        self.check_columns()?;
+        self.check()?;
         if self.groups.is_none() {
             self.check_tree()?;
         }
-        self.check()
+        self.prepare_leaves(1, 0).map(|_| ())
     }
 
     /// What has to hold at every release, known from public rows alone: the columns can be used,
     /// every group of the public table lies in one region.
     pub(super) fn check(&self) -> Result<()> {
         self.check_columns()?;
-        if self.groups.is_some() {
-            self.check_tree()?;
-        }
-        if let Some(groups) = self.groups_with_sizes()? {
-            return groups.check();
-        }
-        if self.rows_are_groups() {
-            return Ok(()); // no key is compared
-        }
-        // fetches no row, but finds types that cannot be compared
-        read_rows(&format!("{} LIMIT 0", self.leaf_query(1)?), |_| Ok(()))
+        if self.groups.is_some() { self.check_tree() } else { Ok(()) }
     }
 
     fn check_columns(&self) -> Result<()> {
@@ -191,7 +169,7 @@ impl Source {
     }
 
     /// Whether a row is a group, or several, whatever its key.
-    fn rows_are_groups(&self) -> bool {
+    pub(super) fn rows_are_groups(&self) -> bool {
         self.groups.is_none() && self.size_column.is_some()
     }
 
@@ -295,25 +273,6 @@ impl Source {
         Ok(None)
     }
 
-    /// How many regions each level has, the root's first; None without a table of groups.
-    pub(super) fn regions_per_level(&self) -> Result<Option<Vec<usize>>> {
-        let Some(groups) = self.groups else { return Ok(None) };
-        let groups = open(groups, "groups")?.name;
-        let mut regions = vec![1];
-        for level in 1..=self.hierarchy.len() {
-            let labels: Vec<String> = self.hierarchy[..level].iter().map(|c| label(c)).collect();
-            let sql = format!(
-                "SELECT count(*) FROM (SELECT DISTINCT {} FROM {groups}) AS regions",
-                labels.join(", ")
-            );
-            read_rows(&sql, |row| {
-                regions.push(row.get::<i64>(1).unwrap_or_default() as usize);
-                Ok(())
-            })?;
-        }
-        Ok(Some(regions))
-    }
-
     /// Every leaf region's path with its public number of groups; None without a table of groups.
     pub(super) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
         let Some(groups) = self.groups else { return Ok(None) };
@@ -334,181 +293,13 @@ impl Source {
         Ok(Some(leaves))
     }
 
-    /// The exact histogram of every leaf region, with its path. Confidential.
-    ///
-    /// [`Source::check`] comes first, in the same statement of the caller: both read under its
-    /// snapshot, and the sensitivity rests on every group being in one region.
-    pub(super) fn read(&self, max_size: u64) -> Result<(Tree, Vec<Coco>)> {
-        let mut leaves = match self.key_layout()? {
-            Some(key) => self.scan(max_size, &key)?,
-            None => self.group_by(max_size)?,
-        };
-        if self.hierarchy.is_empty() && leaves.is_empty() {
-            leaves.push((vec![], Coco::default())); // the root is a leaf, also without rows
-        }
-        Tree::from_many_leaves(self.hierarchy.len(), leaves, &mut checkpoint).map_err(internal)
-    }
-
-    /// How the columns of the key are held, if keys are equal just if their bytes are, or none is used.
-    fn key_layout(&self) -> Result<Option<Vec<Layout>>> {
-        if self.rows_are_groups() {
-            return Ok(Some(vec![]));
-        }
-        let entities = open(self.entities, "entities")?;
-        let columns = self.group_key.iter().map(|column| entities.column("group_key", column));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let by_bytes = columns.iter().all(Column::equality_is_of_bytes);
-        Ok(by_bytes.then(|| columns.iter().map(Column::layout).collect()))
-    }
-
-    /// How the columns of the hierarchy are held.
-    fn hierarchy_layout(&self) -> Result<Vec<Layout>> {
-        let regions = open(self.groups.unwrap_or(self.entities), "groups")?;
-        let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
-        columns.map(|column| Ok(column?.layout())).collect()
-    }
-
-    /// The table, where a row is a group.
-    fn groups_with_sizes(&self) -> Result<Option<Groups>> {
-        let Some(size) = self.size_column.as_ref().filter(|_| self.rows_are_groups()) else {
-            return Ok(None);
-        };
-        let entities = open(self.entities, "entities")?;
-        if entities.column("size_column", size)?.family() == extension_type("coco")? {
-            return Ok(None); // a row stands for many
-        }
-        let (regions, size) = (quoted(&self.hierarchy), quote_identifier(size));
-        Ok(Some(Groups { table: entities.name, regions, size }))
-    }
-
-    /// The leaves' histograms by scans of the tables.
-    fn scan(&self, max_size: u64, key_layout: &[Layout]) -> Result<Vec<(Vec<String>, Coco)>> {
-        let (key, regions) = (quoted(&self.group_key), quoted(&self.hierarchy));
-        let size = self.size_column.as_ref().map(quote_identifier);
-        let entities = open(self.entities, "entities")?.name;
-        let select =
-            |columns: &[String], rows: &str| format!("SELECT {} FROM {rows}", columns.join(", "));
-        if let Some(groups) = self.groups_with_sizes()? {
-            return groups.read(max_size);
-        }
-        let mut leaves = Leaves::new(max_size, &self.hierarchy_layout()?)?;
-        match (self.groups, size) {
-            (Some(groups), size) => {
-                let groups = open(groups, "groups")?.name;
-                let rows = self.used_rows(&entities, &key);
-                let weighted = size.is_some();
-                leaves.read_groups_and_entities(
-                    &select(&[&regions[..], &key].concat(), &groups),
-                    (&select(&[&key[..], size.as_slice()].concat(), &rows), weighted),
-                    key_layout,
-                )?;
-            }
-            (None, Some(size)) => {
-                let columns = [&regions[..], &[size]].concat();
-                leaves.read_histograms(&select(&columns, &entities))?;
-            }
-            (None, None) => {
-                let columns = [&regions[..], &key].concat();
-                leaves.read_entities(&select(&columns, &entities), key_layout)?;
-            }
-        }
-        leaves.histograms()
-    }
-
-    /// The leaves' histograms by PostgreSQL's grouping and joining, for keys of any type.
-    fn group_by(&self, max_size: u64) -> Result<Vec<(Vec<String>, Coco)>> {
-        let mut leaves: BTreeMap<Vec<String>, Vec<Coco>> = BTreeMap::new();
-        read_rows(&self.leaf_query(max_size)?, |row| {
-            let path: Vec<String> = row.get(1).unwrap_or_default();
-            leaves.entry(path).or_default().extend(row.get::<Coco>(2));
-            match leaves.len() {
-                0..=RegionTallies::MOST_REGIONS => Ok(()),
-                _ => Err(too_many(TooMany::Regions)),
-            }
-        })?;
-        // values that differ but read the same are one region
-        let joined = leaves.into_iter().map(|(path, parts)| {
-            let runs = parts.iter().flat_map(|part| part.runs().iter().copied());
-            (path, runs.collect::<Coco>())
-        });
-        Ok(joined.collect())
-    }
-
-    /// Refuses a column of the private table that is not of the axis's type, and a dataset whose
-    /// rows are not what is hidden. Reads no row; to be called before charging.
-    pub(super) fn check_values(&self, column: &str, axis: Axis) -> Result<()> {
-        if self.size_column.is_some() {
-            return Err(invalid(
-                "range sums have no meaning for a dataset with size_column",
-                "They count rows. Declare a dataset whose rows are the entities.",
-            ));
-        }
-        let found = open(self.entities, "entities")?.column("value_column", column)?.family();
-        let (expected, name) = match axis {
-            Axis::Number => (pg_sys::INT8OID, "an integer type"),
-            Axis::Time(TimeAxis { type_oid: pg_sys::DATEOID, .. }) => {
-                (pg_sys::DATEOID, "type date")
-            }
-            Axis::Time(TimeAxis { type_oid: pg_sys::TIMESTAMPOID, .. }) => {
-                (pg_sys::TIMESTAMPOID, "type timestamp")
-            }
-            Axis::Time(_) => (pg_sys::TIMESTAMPTZOID, "type timestamptz"),
-        };
-        if found != expected {
-            return Err(invalid(
-                format!("value_column: column \"{column}\" is not of {name}"),
-                "Ask an integer column with int8range[], a date with daterange[], a timestamp with \
-                 tsrange[], a timestamptz with tstzrange[].",
-            ));
-        }
-        Ok(())
-    }
-
-    /// The exact counts of a column's values. Confidential.
-    ///
-    /// Values outside of the bounds count in the nearest bin, NULL in none.
-    pub(super) fn read_bins(&self, column: &str, axis: Axis, bounds: Bounds) -> Result<Bins> {
-        let column = quote_identifier(column);
-        let entities = open(self.entities, "entities")?.name;
-        let bin = match axis {
-            Axis::Number => format!("{column}::bigint"),
-            Axis::Time(axis) => {
-                // numeric, whose infinity is that of times; least and greatest would skip NULL
-                let first = axis.origin + i128::from(bounds.lo()) * axis.width;
-                let last = axis.origin + i128::from(bounds.hi()) * axis.width - 1;
-                format!(
-                    "CASE WHEN {column} IS NOT NULL THEN div(least(greatest( \
-                         extract(epoch FROM {column}) * 1000000 - {MICROS_TO_2000}, {first}), {last}) \
-                         - {first}, {})::bigint + {} END",
-                    axis.width,
-                    bounds.lo()
-                )
-            }
-        };
-        let mut bins = None;
-        read_rows(
-            &format!(
-                "SELECT {}.bins_agg({bin}, {}, {}) FROM {}",
-                extension_schema()?,
-                bounds.lo(),
-                bounds.hi(),
-                self.used_rows(&entities, std::slice::from_ref(&column))
-            ),
-            |row| {
-                bins = row.get::<Bins>(1);
-                Ok(())
-            },
-        )?;
-        Ok(bins.unwrap_or_else(|| Bins::empty(bounds))) // no rows
-    }
-
     /// The rows of the private table that count: all, or of each unit of privacy so many, chosen
     /// at random, afresh for each release. A row without a unit is nobody's and is left out.
     ///
     /// Each row's rank must depend on no other unit's rows, or a unit would have an influence beyond
     /// its own rows. So the order is that of independent draws from the operating system's
     /// generator (gen_random_uuid), not of random(), which a caller can seed.
-    fn used_rows(&self, entities: &str, columns: &[String]) -> String {
+    pub(super) fn used_rows(&self, entities: &str, columns: &[String]) -> String {
         let Some(unit) = &self.privacy_unit else { return entities.to_string() };
         let unit = quote_identifier(unit);
         format!(
@@ -519,91 +310,26 @@ impl Source {
             self.max_rows_per_unit
         )
     }
-
-    /// SELECT path text[], coco, one row per leaf region, where a key tells the group; sizes above `max_size` count at it.
-    ///
-    /// A region is what its columns print: values that are equal but print differently (1.0 and
-    /// 1.00) are two, or a private row could decide which one is shown. Printing calls the types'
-    /// output functions, no cast that someone may have defined.
-    fn leaf_query(&self, max_size: u64) -> Result<String> {
-        let schema = extension_schema()?;
-        let key = quoted(&self.group_key);
-        let entities = self.used_rows(&open(self.entities, "entities")?.name, &key);
-        let labels: Vec<String> =
-            (1..=self.hierarchy.len()).map(|n| format!("\"region {n} (pg_dp)\"")).collect();
-        let labelled: String = self
-            .hierarchy
-            .iter()
-            .zip(&labels)
-            .map(|(region, name)| format!("{} AS {name}, ", label(region)))
-            .collect();
-        let rows = match self.groups {
-            Some(groups) => {
-                let groups = open(groups, "groups")?.name;
-                let counted = match &self.size_column {
-                    None => "count(*)".to_string(),
-                    Some(column) => format!(
-                        "least(sum(greatest({}::bigint, 0)), {})::bigint",
-                        quote_identifier(column),
-                        i64::MAX
-                    ),
-                };
-                let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
-                // rows without a key declare a region of the public table, but no group
-                format!(
-                    "SELECT g.*, coalesce(e.{SIZE}, 0) AS {SIZE} \
-                       FROM (SELECT {labelled}{key_list}, {has_key} AS {IS_GROUP} FROM {groups}) AS g \
-                       LEFT JOIN (SELECT {key_list}, {counted} AS {SIZE} FROM {entities} \
-                                   WHERE {has_key} GROUP BY {key_list}) AS e ON {on}",
-                    key_list = key.join(", "),
-                    has_key = not_null(&key),
-                    on = on.join(" AND "),
-                )
-            }
-            None => format!(
-                "SELECT {labelled}count(*) AS {SIZE}, true AS {IS_GROUP} FROM {entities} WHERE {} \
-                  GROUP BY {}",
-                not_null(&distinct(&self.group_key, &self.hierarchy)),
-                [key.as_slice(), labels.as_slice()].concat().join(", ")
-            ),
-        };
-        let group_by = match labels.as_slice() {
-            [] => String::new(),
-            labels => format!(" GROUP BY {}", labels.join(", ")),
-        };
-        Ok(format!(
-            "SELECT ARRAY[{}]::text[], \
-                    {schema}.coco_agg(least({SIZE}, {max_size})) FILTER (WHERE {IS_GROUP}) \
-               FROM ({rows}) AS rows{group_by}",
-            labels.join(", ")
-        ))
-    }
 }
 
-/// From 1970, where epochs begin, to 2000.
-const MICROS_TO_2000: i64 = 946_684_800_000_000;
-
-/// The name of a region, as its column prints it.
-fn label(column: &str) -> String {
-    format!("concat({}) COLLATE \"C\"", quote_identifier(column))
+/// The name of a region, as its column prints it; NULL where that is too long.
+pub(super) fn label(column: &str) -> String {
+    format!("dp.region_name({}) COLLATE \"C\"", quote_identifier(column))
 }
-
-/// Whether a row is a group, inside the query.
-const IS_GROUP: &str = "\"is group (pg_dp)\"";
 
 /// The name of the rank of a row among its unit's, such as no column has.
 const RANK: &str = "\"rank (pg_dp)\"";
 
-fn quoted(columns: &[String]) -> Vec<String> {
+pub(super) fn quoted(columns: &[String]) -> Vec<String> {
     columns.iter().map(quote_identifier).collect()
 }
 
 /// The quoted columns of both lists, each once.
-fn distinct(a: &[String], b: &[String]) -> Vec<String> {
+pub(super) fn distinct(a: &[String], b: &[String]) -> Vec<String> {
     a.iter().chain(b).collect::<BTreeSet<_>>().into_iter().map(quote_identifier).collect()
 }
 
-fn not_null(columns: &[String]) -> String {
+pub(super) fn not_null(columns: &[String]) -> String {
     let conditions: Vec<String> = columns.iter().map(|c| format!("{c} IS NOT NULL")).collect();
     if conditions.is_empty() { "true".to_string() } else { conditions.join(" AND ") }
 }

@@ -1,12 +1,12 @@
-//! The rows of a SELECT one by one as the executor makes them, without a copy of them all.
+//! The rows of a query one by one as the executor makes them, without a copy of them all.
 
-use super::errors::{Result, internal, invalid};
+use super::errors::{Result, invalid};
 use super::types::read_stored;
 use crate::coco::Coco;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
-use std::ffi::{CString, c_int};
+use std::ffi::{CStr, c_int};
 use std::ops::Range;
 
 /// How PostgreSQL holds the values of a type.
@@ -106,30 +106,52 @@ impl StreamedRow<'_> {
         }
     }
 
-    /// A value of type coco.
-    pub(super) fn histogram(&self, column: usize) -> Result<Option<Coco>> {
+    /// A value of type coco; None if it is NULL, or cannot be read, as of another version of it.
+    pub(super) fn histogram(&self, column: usize) -> Option<Coco> {
         if self.nulls[column] {
-            return Ok(None);
+            return None;
         }
-        self.with_bytes(column, read_stored).map(Some)
+        self.with_bytes(column, |bytes| read_stored(bytes).ok())
     }
 
-    /// What the type's output function prints; nothing for NULL, as `concat` does.
-    pub(super) fn printed(&self, column: usize) -> String {
+    /// The name of a region: what the type's output function prints. None for NULL, and for what
+    /// prints as more than [`MOST_NAME_BYTES`].
+    pub(super) fn name(&self, column: usize) -> Option<String> {
         if self.nulls[column] {
-            return String::new();
+            return None;
         }
+        unsafe { region_name(self.columns[column].type_oid, self.values[column]) }
+    }
+}
+
+/// The longest name of a region, in bytes.
+pub(super) const MOST_NAME_BYTES: usize = 1 << 16;
+
+/// What is not printed at all, unless it prints as itself: some types print each byte as some thousands.
+const MOST_STORED_BYTES: usize = 8000;
+
+/// What a value's output function prints. It is not an error if that is long, or no valid text, as a
+/// private row may hold it.
+pub(super) unsafe fn region_name(type_oid: Oid, value: Datum) -> Option<String> {
+    unsafe {
         let (mut function, mut is_varlena) = (Oid::INVALID, false);
-        unsafe {
-            pg_sys::getTypeOutputInfo(
-                self.columns[column].type_oid,
-                &mut function,
-                &mut is_varlena,
-            );
-            let printed = pg_sys::OidOutputFunctionCall(function, self.values[column]);
-            let text = Datum::from(pg_sys::cstring_to_text(printed));
-            String::from_datum(text, false).unwrap_or_default()
+        pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
+        let most_bytes = match function.to_u32() {
+            pg_sys::F_TEXTOUT | pg_sys::F_VARCHAROUT | pg_sys::F_BPCHAROUT => {
+                MOST_NAME_BYTES + pg_sys::VARHDRSZ
+            }
+            _ => MOST_STORED_BYTES,
+        };
+        if is_varlena && pg_sys::toast_raw_datum_size(value) > most_bytes {
+            return None;
         }
+        let printed = pg_sys::OidOutputFunctionCall(function, value);
+        let bytes = CStr::from_ptr(printed).to_bytes();
+        let name = (bytes.len() <= MOST_NAME_BYTES)
+            .then(|| String::from_utf8_lossy(bytes).into_owned())
+            .filter(|name| name.len() <= MOST_NAME_BYTES);
+        pg_sys::pfree(printed.cast());
+        name
     }
 }
 
@@ -185,54 +207,46 @@ impl Arguments {
     }
 }
 
-/// Where the executor sends rows. The first field makes it a `DestReceiver` of PostgreSQL.
+/// Where the executor sends rows: to `visit`, up to an error. The first field makes it a
+/// `DestReceiver` of PostgreSQL.
 #[repr(C)]
-struct Receiver<V> {
+pub(super) struct Receiver<V, E> {
     base: pg_sys::DestReceiver,
     columns: Vec<Column>,
     visit: V,
-    outcome: Result<()>,
+    outcome: std::result::Result<(), E>,
 }
 
-/// Runs a SELECT under the snapshot of the calling statement, like `read_rows`, and gives each row
-/// to `visit`, up to an error.
-pub(super) fn stream_rows<V>(sql: &str, visit: V) -> Result<()>
+impl<V, E> Receiver<V, E>
 where
-    V: FnMut(&StreamedRow) -> Result<()>,
+    V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
 {
-    let sql = CString::new(sql).map_err(internal)?;
-    let base = pg_sys::DestReceiver {
-        receiveSlot: Some(receive::<V>),
-        rStartup: Some(start_up::<V>),
-        rShutdown: Some(do_nothing),
-        rDestroy: Some(do_nothing),
-        // any but those for which the caller of the executor does more than to call the functions
-        mydest: pg_sys::CommandDest::DestTuplestore,
-    };
-    let mut receiver = Receiver { base, columns: Vec::new(), visit, outcome: Ok(()) };
-    Spi::connect(|_| {
-        let options = pg_sys::SPIExecuteOptions {
-            read_only: true, // keeps the active snapshot
-            dest: (&raw mut receiver).cast(),
-            ..Default::default()
+    pub(super) fn new(visit: V) -> Receiver<V, E> {
+        let base = pg_sys::DestReceiver {
+            receiveSlot: Some(receive::<V, E>),
+            rStartup: Some(start_up::<V, E>),
+            rShutdown: Some(do_nothing),
+            rDestroy: Some(do_nothing),
+            // any but those for which the caller of the executor does more than to call the functions
+            mydest: pg_sys::CommandDest::DestTuplestore,
         };
-        match unsafe { pg_sys::SPI_execute_extended(sql.as_ptr(), &options) } {
-            status if status == pg_sys::SPI_OK_SELECT as i32 => Ok(()),
-            status => Err(internal(format!("a query ended with status {status}"))),
-        }
-    })?;
-    receiver.outcome
+        Receiver { base, columns: Vec::new(), visit, outcome: Ok(()) }
+    }
+
+    pub(super) fn outcome(self) -> std::result::Result<(), E> {
+        self.outcome
+    }
 }
 
 // #[pg_guard] does not take generic functions
-unsafe extern "C-unwind" fn start_up<V>(
+unsafe extern "C-unwind" fn start_up<V, E>(
     receiver: *mut pg_sys::DestReceiver,
     _operation: c_int,
     descriptor: pg_sys::TupleDesc,
 ) {
     unsafe {
         pgrx_extern_c_guard(|| {
-            let receiver = &mut *receiver.cast::<Receiver<V>>();
+            let receiver = &mut *receiver.cast::<Receiver<V, E>>();
             let types = (1..=(*descriptor).natts)
                 .map(|position| pg_sys::SPI_gettypeid(descriptor, position));
             receiver.columns = types.map(Column::of).collect();
@@ -240,13 +254,16 @@ unsafe extern "C-unwind" fn start_up<V>(
     }
 }
 
-unsafe extern "C-unwind" fn receive<V: FnMut(&StreamedRow) -> Result<()>>(
+unsafe extern "C-unwind" fn receive<V, E>(
     slot: *mut pg_sys::TupleTableSlot,
     receiver: *mut pg_sys::DestReceiver,
-) -> bool {
+) -> bool
+where
+    V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
+{
     unsafe {
         pgrx_extern_c_guard(|| {
-            let Receiver { columns, visit, outcome, .. } = &mut *receiver.cast::<Receiver<V>>();
+            let Receiver { columns, visit, outcome, .. } = &mut *receiver.cast::<Receiver<V, E>>();
             let wanted = columns.len();
             if ((*slot).tts_nvalid as usize) < wanted {
                 pg_sys::slot_getsomeattrs_int(slot, wanted as c_int);

@@ -48,13 +48,17 @@ GRANT CREATE ON SCHEMA public TO dp_test_other;
 SET SESSION AUTHORIZATION dp_test_other;
 CREATE TABLE trap (k int, r text);
 INSERT INTO trap VALUES (1, 'a');
+CREATE SEQUENCE ran_as_dp_test_other;
 CREATE FUNCTION whoami(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
-    RAISE NOTICE 'running as %', current_user; RETURN true; END $$;
+    PERFORM nextval('public.ran_as_' || current_user); RAISE NOTICE 'running as %', current_user; RETURN true; END $$;
 CREATE INDEX ON trap (k) WHERE whoami('at planning');
+SELECT setval('ran_as_dp_test_other', 1, false);
 RESET SESSION AUTHORIZATION;
+CREATE SEQUENCE ran_as_postgres;
 SELECT dp_create_dataset('trap', 'trap', '{k}', '{r}', epsilon_budget => 1e9);
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('trap', 1e6);
-DROP TABLE trap, others_groups CASCADE; DROP FUNCTION whoami; SELECT dp_drop_dataset('trap');
+SELECT o.is_called AS ran_as_other, p.is_called AS ran_as_postgres FROM ran_as_dp_test_other AS o, ran_as_postgres AS p;
+DROP TABLE trap, others_groups CASCADE; DROP FUNCTION whoami; DROP SEQUENCE ran_as_dp_test_other, ran_as_postgres; SELECT dp_drop_dataset('trap');
 REVOKE CREATE ON SCHEMA public FROM dp_test_other;
 DROP ROLE dp_test_other;
 

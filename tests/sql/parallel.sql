@@ -78,7 +78,7 @@ BEGIN
     END;
     DELETE FROM place WHERE state = 'new';
 END $$;
-BEGIN ISOLATION LEVEL SERIALIZABLE;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT d.* FROM differences('state,county') AS d;
 SAVEPOINT s;
 SELECT d.* FROM differences('county,state') AS d;

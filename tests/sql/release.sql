@@ -126,12 +126,28 @@ SELECT dp_create_dataset('undeclared', 'many', '{id}', '{region}', epsilon_budge
 INSERT INTO many VALUES (NULL, 21); -- of no group: no region either
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('undeclared', 0.1, consistency => 'pgsr', max_size => 5000000)$$);
 SELECT epsilon_spent FROM dp_budget('undeclared');
--- a release that is refused has read nothing of them
-BEGIN ISOLATION LEVEL SERIALIZABLE;
+-- a release that is refused has read nothing of them; a serializable one is refused, as its conflicts would tell of them
+BEGIN;
+SELECT pg_stat_get_xact_numscans('many'::regclass) AS scans \gset before_
 SAVEPOINT before;
 SELECT dp_hierarchy_release('undeclared', 5, consistency => 'pgsr', max_size => 100);
 ROLLBACK TO before;
-SELECT count(*) AS locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'many'::regclass;
+SELECT pg_stat_get_xact_numscans('many'::regclass) - :before_scans AS scans;
 SELECT dp_hierarchy_release('undeclared', 0.1, consistency => 'pgsr', max_size => 100) \g /dev/null
+SELECT pg_stat_get_xact_numscans('many'::regclass) - :before_scans AS scans;
+ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SAVEPOINT before;
+SELECT dp_hierarchy_release('undeclared', 0.1);
+ROLLBACK TO before;
 SELECT count(*) AS locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'many'::regclass;
 ROLLBACK;
+-- at REPEATABLE READ what is committed now is checked and read, not what the transaction sees otherwise
+CREATE TABLE late AS SELECT i AS id, 'r' AS region FROM generate_series(1, 3) AS i;
+SELECT dp_create_dataset('late', 'late', '{id}', '{region}', epsilon_budget => 1e7);
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT count(*) FROM late;
+\! psql -X -q -c 'INSERT INTO late VALUES (4)' -c "UPDATE late SET region = 'r'"
+SELECT sum(groups) FROM dp_hierarchy_release('late', 1e6) WHERE level = 0;
+SELECT count(*) FROM late;
+COMMIT;
