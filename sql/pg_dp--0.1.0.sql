@@ -843,6 +843,12 @@ BEGIN
         UNION ALL
         SELECT r.dataset, 'a table that the private table refers to', r.relid, ARRAY['UPDATE', 'DELETE'], true
           FROM referred AS r
+        UNION ALL -- see withheld; a view reads it with the rights of its owner
+        SELECT r.dataset, 'a view of xmax of a table that the private table refers to', w.ev_class, ARRAY['SELECT'], false
+          FROM referred AS r
+          JOIN pg_catalog.pg_depend AS e ON e.refclassid = relations AND e.refobjid = r.relid
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = r.relid AND a.attnum = e.refobjsubid AND a.attname = 'xmax'
+          JOIN pg_catalog.pg_rewrite AS w ON e.classid = rules AND e.objid = w.oid AND w.ev_type = '1'
         UNION ALL -- a rule acts with the rights of the owner of its relation
         SELECT p.dataset, 'a relation with a rule that uses the private table', w.ev_class,
                ARRAY[CASE w.ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END], true
