@@ -667,8 +667,6 @@ COMMENT ON COLUMN dp.progress.share IS 'done / total: how much of the phase is d
 GRANT SELECT ON dp.datasets, dp.grants, dp.ledger, dp.releases, dp.release_rows, dp.progress TO PUBLIC;
 
 
--- What a role could see around pg_dp -----------------------------------------------------------
-
 -- Ways around pg_dp -----------------------------------------------------------------------------
 
 -- Nearly everything that leads to private rows has an owner and a list of grants. So all of it is
@@ -677,7 +675,8 @@ GRANT SELECT ON dp.datasets, dp.grants, dp.ledger, dp.releases, dp.release_rows,
 -- Listed are functions rather than the views over them (pg_stat_all_tables, pg_locks, ...): whoever
 -- queries a view needs the privilege on the functions in it. Not listed is what opens nothing:
 -- BYPASSRLS (datasets have no row-level security), pg_signal_backend, pg_checkpoint, and the functions
--- of pageinspect, pgrowlocks and pg_prewarm, which check for themselves whom they serve.
+-- of pageinspect, pgrowlocks and pg_prewarm, which check for themselves whom they serve. Nor what nothing
+-- closes: the numbers of transactions and of new objects, which show in every row and object that a role makes.
 --
 -- Every remedy can be executed as it is; where no statement helps it is a comment. What was revoked
 -- from PUBLIC can be granted to the roles that need it, such as pg_monitor.
@@ -755,6 +754,23 @@ BEGIN
          WHERE NOT r.rolsuper AND r.name NOT IN (SELECT p.name FROM predefined AS p)
     ),
 
+    own_function (oid, name) AS (
+        SELECT p.oid, p.proname
+          FROM pg_catalog.pg_extension AS x
+          JOIN pg_catalog.pg_depend AS e ON e.refclassid = extensions AND e.refobjid = x.oid AND e.deptype = 'e'
+          JOIN pg_catalog.pg_proc AS p ON e.classid = functions AND p.oid = e.objid
+         WHERE x.extname = 'pg_dp'
+    ),
+
+    -- Schemas through which calls of pg_dp's functions go: a function of the same name whose types match better
+    -- takes them. The default search_path begins with a schema named like the role that calls.
+    passed (dataset, owner, schema, heir) AS (
+        SELECT d.name, d.owner, n.oid, x.extowner
+          FROM checked AS d JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
+          JOIN pg_catalog.pg_namespace AS n
+               ON n.oid = x.extnamespace OR n.nspname IN ('dp', pg_catalog.pg_get_userbyid(d.owner))
+    ),
+
     -- Relations with private rows: 1 the declared table, 2 its partitions and children, 3 what it was made
     -- from if it is a materialized view; and 4 what reads from these: parents, views, materialized views.
     invoker_view AS (
@@ -811,6 +827,15 @@ BEGIN
           FROM belonging AS b JOIN pg_catalog.pg_depend AS e ON e.classid = b.classid AND e.objid = b.objid
     ),
 
+    -- What foreign keys of the private table refer to, and what reads or changes these tables as its children.
+    referred (dataset, relid) AS (
+        SELECT p.dataset, k.confrelid
+          FROM private AS p JOIN pg_catalog.pg_constraint AS k ON k.conrelid = p.relid AND k.contype = 'f'
+         WHERE p.part < 4 AND k.conrelid <> k.confrelid
+        UNION
+        SELECT r.dataset, i.inhparent FROM referred AS r JOIN pg_catalog.pg_inherits AS i ON i.inhrelid = r.relid
+    ),
+
     -- Relations that tell something, to their owner or to whoever has one of the privileges; NULL for any.
     relation (dataset, what, relid, privileges, for_owner) AS (
         -- Besides SELECT: INSERT and UPDATE meet constraints, REFERENCES makes one, UPDATE and DELETE count
@@ -831,9 +856,14 @@ BEGIN
           FROM private AS p JOIN pg_catalog.pg_constraint AS k ON k.confrelid = p.relid AND k.contype = 'f'
          WHERE p.part < 4 AND k.conrelid <> k.confrelid
         UNION ALL
-        SELECT p.dataset, 'a table that the private table refers to', k.confrelid, ARRAY['UPDATE', 'DELETE'], true
-          FROM private AS p JOIN pg_catalog.pg_constraint AS k ON k.conrelid = p.relid AND k.contype = 'f'
-         WHERE p.part < 4 AND k.conrelid <> k.confrelid
+        SELECT r.dataset, 'a table that the private table refers to', r.relid, ARRAY['UPDATE', 'DELETE'], true
+          FROM referred AS r
+        UNION ALL -- see withheld; a view reads it with the rights of its owner
+        SELECT r.dataset, 'a view of xmax of a table that the private table refers to', w.ev_class, ARRAY['SELECT'], false
+          FROM referred AS r
+          JOIN pg_catalog.pg_depend AS e ON e.refclassid = relations AND e.refobjid = r.relid
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = r.relid AND a.attnum = e.refobjsubid AND a.attname = 'xmax'
+          JOIN pg_catalog.pg_rewrite AS w ON e.classid = rules AND e.objid = w.oid AND w.ev_type = '1'
         UNION ALL -- a rule acts with the rights of the owner of its relation
         SELECT p.dataset, 'a relation with a rule that uses the private table', w.ev_class,
                ARRAY[CASE w.ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END], true
@@ -855,19 +885,41 @@ BEGIN
          WHERE pg_catalog.pg_get_viewdef(v.relid) NOT LIKE '%pg_has_role(c.relowner%'
     ),
 
-    -- Functions that tell something.
+    -- Columns that tell something, of relations that otherwise may be read.
+    withheld (dataset, what, relid, columns) AS (
+        -- the last two move when autovacuum found enough changes
+        SELECT NULL, 'the row and page counts of all relations', relations, '^rel(tuples|pages|all|frozenxid|minmxid)'
+        UNION ALL -- whoever inserts a row locks the one that it refers to, and leaves its transaction there
+        SELECT r.dataset, 'a table that the private table refers to, where xmax tells which rows new ones refer to',
+               r.relid, '^xmax$'
+          FROM referred AS r
+    ),
+
+    -- Functions that tell something. Those of pg_catalog by what they return: any number from the statistics,
+    -- any position in the write-ahead log that is not computed from the arguments. But some check for
+    -- themselves whom they serve, those of replication slots too, and some number the sessions themselves.
     revealing (dataset, what, proc) AS (
         SELECT NULL, CASE
+                   WHEN p.proname ~ '^pg_stat_get_(activity|progress_info|wal_receiver|wal_senders)$'
+                        OR p.proname ~ '^pg_stat_get_backend_(pid|idset|client_port)$' THEN NULL
                    WHEN p.proargtypes = '26' AND p.proname ~ '^pg_stat_get_(?!db_|subscription)'
                        THEN 'a function that counts the rows of a table, or scans and changes of it'
-                   WHEN p.proname ~ '^pg_stat_get_db_(tuples|blocks|temp)_'
-                       THEN 'a function that counts the rows that are read and written in a database'
-                   WHEN p.proname ~ '^pg_(relation|table|indexes|total_relation|database|tablespace)_size$'
-                       THEN 'a function that tells sizes'
-                   WHEN p.proname = 'pg_lock_status' -- a SERIALIZABLE release locks the rows or pages that it reads
-                       THEN 'a function that tells which rows and pages are locked'
+                   WHEN p.proname ~ '^pg_stat_get_' AND (p.proargtypes = '26' OR p.prorettype || p.proallargtypes
+                            && '{int4,int8,float8,numeric}'::regtype[]::oid[])
+                        OR p.proname = 'pg_notification_queue_usage'
+                       THEN 'a function that counts what the sessions read, write and do'
                    WHEN p.proname = 'pg_wal_summary_contents'
                        THEN 'a function that tells which pages were changed'
+                   WHEN p.provolatile <> 'i' AND 'pg_lsn'::regtype = ANY (p.prorettype || p.proallargtypes)
+                        AND p.proname !~ '_slot(_|$)'
+                        OR p.proname = 'pg_control_system' -- when the last checkpoint was, which much writing brings on
+                       THEN 'a function that tells how much was written'
+                   WHEN p.proname ~ '^pg_(relation|table|indexes|total_relation|database|tablespace)_size$'
+                       THEN 'a function that tells sizes'
+                   WHEN p.proname = 'pg_lock_status'
+                       THEN 'a function that tells which rows and pages are locked'
+                   WHEN p.proname ~ '_blocking_pids$|_session_is_blocked$'
+                       THEN 'a function that tells which sessions wait for each other'
                    WHEN p.proname IN ('pg_read_file', 'pg_read_binary_file', 'pg_stat_file', 'pg_ls_dir',
                                       'pg_ls_tmpdir', 'lo_import', 'lo_export')
                        THEN 'a function that uses the files of the server'
@@ -882,14 +934,25 @@ BEGIN
                              'pg_logicalinspect', 'amcheck') AND p.proname !~ 'evict' -- which asks for a superuser
             OR (x.extname, p.proname) IN (('pg_stat_statements', 'pg_stat_statements'),
                                           ('dblink', 'dblink_connect_u'), ('adminpack', 'pg_file_write'))
+        UNION ALL -- sizes, statements of others, commands on other nodes; not what returns nothing or yes or no,
+                  -- what is computed from the arguments, nor what Citus itself calls in the session of any role
+        SELECT NULL, 'a function of the extension ' || x.extname || ', which tells or fetches what lies on the nodes', p.oid
+          FROM pg_catalog.pg_extension AS x
+          JOIN pg_catalog.pg_depend AS e ON e.refclassid = extensions AND e.refobjid = x.oid AND e.deptype = 'e'
+          JOIN pg_catalog.pg_proc AS p ON e.classid = functions AND p.oid = e.objid
+         WHERE x.extname IN ('citus', 'citus_columnar') AND p.provolatile <> 'i'
+           AND NOT 'internal'::regtype = ANY (p.proargtypes)
+           AND (p.prorettype NOT IN ('void'::regtype, 'bool'::regtype, 'event_trigger'::regtype, 'trigger'::regtype)
+                OR p.proname ~ '_update_(shard|table)_statistics$')
+           AND p.proname !~ ('^(any_value|citus_jsonb?_concatenate|column_|get_current_transaction|get_shard_id_for|'
+                             'shard_name$|citus_(backend_gpid|calculate_gpid|coordinator_nodeid|drop_all_shards|version)$|'
+                             'citus_.*_for_(gpid|nodeid)$|(broadcast|create|fetch|read)_intermediate_results?$|'
+                             'worker_(hash|last_saved_explain|nextval|partition_query_result|save_query_explain))')
         UNION ALL -- what it reads only its body tells; those of pg_dp are fine
         SELECT d.name, 'a SECURITY DEFINER function whose owner may read the private table', p.oid
           FROM checked AS d JOIN pg_catalog.pg_class AS c ON c.oid = d.entities
           JOIN pg_catalog.pg_proc AS p ON pg_catalog.has_any_column_privilege(p.proowner, c.oid, 'SELECT')
-         WHERE p.prosecdef
-           AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension AS x JOIN pg_catalog.pg_depend AS e ON e.refobjid = x.oid
-                            WHERE x.extname = 'pg_dp' AND e.refclassid = extensions
-                              AND e.classid = functions AND e.objid = p.oid)
+         WHERE p.prosecdef AND p.oid NOT IN (SELECT o.oid FROM own_function AS o)
     ),
 
     -- All in one form. No dataset: it concerns every one. further: what has to follow the REVOKE.
@@ -901,19 +964,22 @@ BEGIN
                a.attacl, r.privileges, c.relowner, false, ''
           FROM relation AS r JOIN pg_catalog.pg_class AS c ON c.oid = r.relid
           JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND NOT a.attisdropped
-        UNION ALL -- reltuples, relpages: as a privilege on a table covers its columns, it has to be granted anew on
-                  -- the other ones. The server does not need it, some clients do (pg_dump, JDBC's getIndexInfo).
-        SELECT NULL, 'the row and page counts of all relations', relations, c.oid, '', c.relacl, ARRAY['SELECT'],
-               c.relowner, false,
-               (SELECT pg_catalog.format('; GRANT SELECT (%s) ON TABLE pg_catalog.pg_class TO ',
-                                         pg_catalog.string_agg(a.attname, ', ' ORDER BY a.attnum)) || '%s'
-                  FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname !~ '^rel(tuples|pages|all)')
-          FROM pg_catalog.pg_class AS c WHERE c.oid = relations
+        UNION ALL -- as a privilege on a table covers its columns, it has to be granted anew on the other ones. The
+                  -- server does not need reltuples, relpages, some clients do (pg_dump, JDBC's getIndexInfo).
+        SELECT w.dataset, w.what, relations, c.oid, '', c.relacl, ARRAY['SELECT'], c.relowner, false,
+               pg_catalog.replace((
+                   SELECT pg_catalog.format('; GRANT SELECT (%s) ON TABLE %I.%I TO ',
+                                            pg_catalog.string_agg(pg_catalog.quote_ident(a.attname), ', ' ORDER BY a.attnum),
+                                            n.nspname, c.relname)
+                     FROM pg_catalog.pg_attribute AS a
+                    WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attname !~ w.columns), '%', '%%') || '%s'
+          FROM withheld AS w JOIN pg_catalog.pg_class AS c ON c.oid = w.relid
+          JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         UNION ALL
-        SELECT NULL, 'the row and page counts of all relations', relations, c.oid,
-               pg_catalog.format(' (%I)', a.attname), a.attacl, ARRAY['SELECT'], c.relowner, false, ''
-          FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
-         WHERE c.oid = relations AND a.attname ~ '^rel(tuples|pages|all)'
+        SELECT w.dataset, w.what, relations, c.oid, pg_catalog.format(' (%I)', a.attname), a.attacl, ARRAY['SELECT'],
+               c.relowner, false, ''
+          FROM withheld AS w JOIN pg_catalog.pg_class AS c ON c.oid = w.relid
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attname ~ w.columns
         UNION ALL
         SELECT f.dataset, f.what, functions, p.oid, '', coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner)),
                ARRAY['EXECUTE'], p.proowner, false, ''
@@ -936,6 +1002,14 @@ BEGIN
                CASE WHEN n.nspname = 'public' THEN ' -- or have the table in another schema, which is better' ELSE '' END
           FROM private AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.relid AND p.part < 4
           JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        UNION ALL
+        SELECT s.dataset, 'a schema where functions of pg_dp are looked up', schemas, n.oid, '', n.nspacl,
+               ARRAY['CREATE'], n.nspowner, false, ''
+          FROM passed AS s JOIN pg_catalog.pg_namespace AS n ON n.oid = s.schema
+        UNION ALL
+        SELECT NULL, 'the database: functions of pg_dp are also looked up in a schema named like the caller', databases,
+               d.oid, '', d.datacl, ARRAY['CREATE'], d.datdba, false, ''
+          FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()
         UNION ALL -- such as what is logged and which libraries are loaded
         SELECT NULL, 'a setting that is reserved to superusers', settings, s.oid, '', s.paracl, NULL, 10, false, ''
           FROM pg_catalog.pg_parameter_acl AS s
@@ -983,6 +1057,17 @@ BEGIN
                                                    t.dataset_owner::regrole))
           FROM named AS t JOIN reachable AS r ON r.oid = t.owner
          WHERE t.for_owner AND NOT r.rolsuper AND r.oid <> t.dataset_owner
+        UNION ALL
+        SELECT s.dataset, 'owner of a schema where functions of pg_dp are looked up', n.nspname,
+               coalesce(r.leave, pg_catalog.format('ALTER SCHEMA %I OWNER TO %s', n.nspname, s.heir::regrole))
+          FROM passed AS s JOIN pg_catalog.pg_namespace AS n ON n.oid = s.schema
+          JOIN reachable AS r ON r.oid = n.nspowner AND NOT r.rolsuper AND r.oid <> s.owner
+        UNION ALL -- made while the role had CREATE, or by an owner of the schema
+        SELECT s.dataset, 'owner of a function named like one of pg_dp', i.identity, 'DROP ROUTINE ' || i.identity
+          FROM passed AS s JOIN pg_catalog.pg_proc AS p ON p.pronamespace = s.schema
+          JOIN reachable AS r ON r.oid = p.proowner AND NOT r.rolsuper AND r.oid <> s.owner
+         CROSS JOIN LATERAL pg_catalog.pg_identify_object(functions, p.oid, 0) AS i
+         WHERE p.proname IN (SELECT o.name FROM own_function AS o) AND p.oid NOT IN (SELECT o.oid FROM own_function AS o)
         UNION ALL -- a grant by somebody who had the grant option is revoked in that role
         SELECT t.name, g.privilege_type || ' on ' || t.what, t.identity || t.columns,
                pg_catalog.format(CASE WHEN g.grantor = t.owner THEN '%2$s' ELSE 'SET ROLE %1$s; %2$s; RESET ROLE' END,
