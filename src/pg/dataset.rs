@@ -1,8 +1,8 @@
 //! Datasets, their budgets, and who may use them.
 
-use super::catalog::{Dataset, execute, read_catalog};
+use super::catalog::{Dataset, execute, lock_name, read_catalog};
 use super::errors::{Result, all_required, checked_name, error, invalid, required};
-use super::session::{as_of_now, as_reader, current_role, role_name};
+use super::session::{PrivateLock, as_of_now, as_reader, current_role, role_name};
 use super::source::Source;
 use crate::privacy::{Epsilon, Totals};
 use pgrx::pg_sys::Oid;
@@ -53,6 +53,14 @@ fn dp_create_dataset(
         as_of_now(|| source.fingerprint())
     })?;
 
+    // the unique index would wait for as long as another transaction likes
+    if !lock_name(PrivateLock::DatasetName, name) {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+            format!("dataset \"{name}\" is being made by a transaction that does not end"),
+        )
+        .set_hint("Choose another name, or try again when it has ended."));
+    }
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, groups, groups_name, \
                 group_key, hierarchy, size_column, privacy_unit, max_rows_per_unit, fingerprint, \
