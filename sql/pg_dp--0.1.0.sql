@@ -243,6 +243,33 @@ RETURN CASE WHEN pg_catalog.pg_get_userbyid(role) = name THEN role ELSE 10::oid 
 COMMENT ON FUNCTION dp.role(oid, text) IS
     'the role, if it is still the one of that name; otherwise the first superuser, who has to sort it out';
 
+-- Datasets whose tables share rows add up, and the public table of one must not have its private rows.
+CREATE FUNCTION dp.tables_behind(relation oid) RETURNS SETOF oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp ROWS 10
+BEGIN ATOMIC
+    WITH RECURSIVE behind (class, object) AS (
+        SELECT 'pg_catalog.pg_class'::regclass::oid, relation
+        UNION
+        SELECT next.class, next.object
+          FROM behind AS b CROSS JOIN LATERAL (
+            SELECT b.class, i.inhrelid FROM pg_catalog.pg_inherits AS i
+             WHERE b.class = 'pg_catalog.pg_class'::regclass AND i.inhparent = b.object
+            UNION ALL -- the query of a view
+            SELECT e.refclassid, e.refobjid
+              FROM pg_catalog.pg_rewrite AS w
+              JOIN pg_catalog.pg_depend AS e ON e.classid = 'pg_catalog.pg_rewrite'::regclass AND e.objid = w.oid
+             WHERE b.class = 'pg_catalog.pg_class'::regclass AND w.ev_class = b.object AND w.ev_type = '1'
+            UNION ALL -- a function that is called there, if its body is no string
+            SELECT e.refclassid, e.refobjid FROM pg_catalog.pg_depend AS e
+             WHERE b.class = 'pg_catalog.pg_proc'::regclass AND e.classid = b.class AND e.objid = b.object
+          ) AS next (class, object)
+         WHERE next.class IN ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass)
+    )
+    SELECT b.object FROM behind AS b WHERE b.class = 'pg_catalog.pg_class'::regclass;
+END;
+COMMENT ON FUNCTION dp.tables_behind(oid) IS
+    'the relations from which one has its rows: itself, its partitions and children at any depth, and what the query of a materialized view reads';
+
 CREATE TABLE dp.dataset (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL,

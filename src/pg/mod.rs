@@ -20,6 +20,7 @@ mod hierarchy;
 mod histogram;
 mod interval;
 mod jsonb;
+mod kinship;
 mod leaf_histograms;
 mod leaves;
 mod ledger;

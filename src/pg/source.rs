@@ -6,6 +6,7 @@
 
 use super::errors::{Result, error, internal, invalid};
 use super::interval::{Axis, TimeAxis};
+use super::kinship::check_apart;
 use super::leaf_histograms::Groups;
 use super::leaves::{Leaves, too_many};
 use super::relation::{Column, Relation, open};
@@ -96,6 +97,9 @@ impl Source {
     fn check_columns(&self) -> Result<()> {
         let entities = open(self.entities, "entities")?;
         let groups = self.groups.map(|oid| open(oid, "groups")).transpose()?;
+        if let Some(groups) = &groups {
+            check_apart(&entities, groups)?;
+        }
         if self.hierarchy.len() >= MAX_LEVELS {
             return Err(invalid(
                 format!(
