@@ -253,6 +253,33 @@ RETURN CASE WHEN pg_catalog.pg_get_userbyid(role) = name THEN role ELSE 10::oid 
 COMMENT ON FUNCTION dp.role(oid, text) IS
     'the role, if it is still the one of that name; otherwise the first superuser, who has to sort it out';
 
+-- Datasets whose tables share rows add up, and the public table of one must not have its private rows.
+CREATE FUNCTION dp.tables_behind(relation oid) RETURNS SETOF oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp ROWS 10
+BEGIN ATOMIC
+    WITH RECURSIVE behind (class, object) AS (
+        SELECT 'pg_catalog.pg_class'::regclass::oid, relation
+        UNION
+        SELECT next.class, next.object
+          FROM behind AS b CROSS JOIN LATERAL (
+            SELECT b.class, i.inhrelid FROM pg_catalog.pg_inherits AS i
+             WHERE b.class = 'pg_catalog.pg_class'::regclass AND i.inhparent = b.object
+            UNION ALL -- the query of a view
+            SELECT e.refclassid, e.refobjid
+              FROM pg_catalog.pg_rewrite AS w
+              JOIN pg_catalog.pg_depend AS e ON e.classid = 'pg_catalog.pg_rewrite'::regclass AND e.objid = w.oid
+             WHERE b.class = 'pg_catalog.pg_class'::regclass AND w.ev_class = b.object AND w.ev_type = '1'
+            UNION ALL -- a function that is called there, if its body is no string
+            SELECT e.refclassid, e.refobjid FROM pg_catalog.pg_depend AS e
+             WHERE b.class = 'pg_catalog.pg_proc'::regclass AND e.classid = b.class AND e.objid = b.object
+          ) AS next (class, object)
+         WHERE next.class IN ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass)
+    )
+    SELECT b.object FROM behind AS b WHERE b.class = 'pg_catalog.pg_class'::regclass;
+END;
+COMMENT ON FUNCTION dp.tables_behind(oid) IS
+    'the relations from which one has its rows: itself, its partitions and children at any depth, and what the query of a materialized view reads';
+
 CREATE TABLE dp.dataset (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL,
@@ -270,6 +297,7 @@ CREATE TABLE dp.dataset (
     fingerprint text NOT NULL, -- of the tables and columns as they were declared
     epsilon_budget numeric NOT NULL CHECK (epsilon_budget > 0),
     delta_budget numeric NOT NULL CHECK (delta_budget >= 0),
+    smallest_charge numeric NOT NULL CHECK (smallest_charge > 0),
     epsilon_sum numeric NOT NULL DEFAULT 0,
     delta_sum numeric NOT NULL DEFAULT 0,
     rho_sum numeric NOT NULL DEFAULT 0,
@@ -401,6 +429,12 @@ CREATE FUNCTION dp_drop_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_drop_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION dp_drop_dataset(text) IS 'forgets a dataset; its ledger stays';
+
+CREATE FUNCTION dp_set_smallest_charge(dataset text, epsilon float8) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_set_smallest_charge_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp_set_smallest_charge(text, float8) IS
+    'sets the least epsilon of a release by a role that the dataset was granted to, at first 1/10000 of the budget: it bounds how often what noise does not cover, such as how long a release takes, can be observed. With a delta_budget a release also has to use up as large a share of the zCDP bound. The owner is exempt';
 
 CREATE FUNCTION dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
@@ -590,17 +624,36 @@ COMMENT ON FUNCTION dp_explain_ranges(bigint, float8, float8, text, text[], int)
 -- released is for everyone.
 CREATE VIEW dp.datasets WITH (security_barrier) AS
     WITH usable AS MATERIALIZED (
-        SELECT d.* FROM dp.dataset AS d
+        SELECT d.*, o.owned
+          FROM dp.dataset AS d
+         CROSS JOIN LATERAL (SELECT pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')) AS o (owned)
          WHERE d.dropped_at IS NULL
-           AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+           AND (o.owned
                 OR EXISTS (SELECT FROM dp.access AS a
                             WHERE a.dataset = d.id AND NOT a.revoked
-                              AND pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name), 'USAGE'))))
+                              AND pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name), 'USAGE')))
+    ), behind AS MATERIALIZED (
+        SELECT d.id, t.relation FROM dp.dataset AS d CROSS JOIN LATERAL dp.tables_behind(d.entities) AS t (relation)
+    )
     SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities, u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column,
            u.privacy_unit, u.max_rows_per_unit, b.epsilon_budget, b.epsilon_spent, b.epsilon_left,
-           b.delta_budget, b.delta_spent, b.releases, u.created_at
+           b.delta_budget, b.delta_spent, b.releases, u.created_at,
+           pg_catalog.trim_scale(u.smallest_charge) AS smallest_charge,
+           -- what was restored has other numbers, until its owner confirms it, but the same name
+           ARRAY(SELECT DISTINCT o.name || CASE WHEN o.dropped_at IS NULL THEN '' ELSE ' (dropped)' END
+                   FROM dp.dataset AS o
+                  WHERE o.id <> u.id AND (o.dropped_at IS NULL OR o.releases > 0)
+                    AND (u.owned OR o.id IN (SELECT v.id FROM usable AS v))
+                    AND (o.entities_name = u.entities_name
+                         OR o.id IN (SELECT h.id FROM behind AS h
+                                      WHERE h.relation IN (SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
+                  ORDER BY 1) AS shares_rows_with
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b;
 COMMENT ON VIEW dp.datasets IS 'the datasets that you own or may release from, and what is spent of their budgets';
+COMMENT ON COLUMN dp.datasets.smallest_charge IS
+    'the least epsilon of a release by a role with a grant; dp_set_smallest_charge sets it';
+COMMENT ON COLUMN dp.datasets.shares_rows_with IS
+    'the other datasets whose private table has rows of this one''s, dropped ones from which something was released included: what is spent of all of them adds up. Who does not own this one sees only those that they may use';
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit, a.epsilon_spent, a.granted_at, a.granted_by

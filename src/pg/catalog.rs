@@ -6,6 +6,7 @@ use super::session::{
     extension_schema, private_lock, read_rows,
 };
 use super::source::Source;
+use super::worker::sleep;
 use crate::coco::DpCoco;
 use crate::hierarchy::Region;
 use pgrx::datum::DatumWithOid;
@@ -14,6 +15,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{SpiHeapTupleData, quote_literal};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, Instant};
 
 /// A dataset that the current role may release from.
 #[derive(Debug)]
@@ -165,20 +167,66 @@ pub(super) struct StoredRelease {
     pub(super) same_parameters: bool,
 }
 
-/// Finds a stored release; others that ask for the same name wait until this transaction ends. (Not
-/// on a standby, which stores none.)
+/// How long to wait for a name that another transaction is about to give: as long as the ledger's
+/// worker waits for a lock.
+const NAME_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Takes the right to give a name, until the end of the transaction. False if another transaction
+/// that has it does not end in time.
+///
+/// It does not queue for the lock: how long that may take is a setting of the caller's.
+pub(super) fn lock_name(kind: PrivateLock, name: impl Hash) -> bool {
+    // names that share a hash wait for each other, too: no harm
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    let tag = private_lock(kind, hasher.finish());
+    let begin = Instant::now();
+    loop {
+        let outcome =
+            unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, false, true) };
+        if outcome != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL {
+            return true;
+        }
+        if begin.elapsed() >= NAME_PATIENCE {
+            return false;
+        }
+        let reason = pg_sys::PG_WAIT_LOCK | pg_sys::LockTagType::LOCKTAG_ADVISORY;
+        sleep(Duration::from_millis(10), reason);
+    }
+}
+
+/// Finds a stored release. Where there is none, others that ask for the same name wait from now on
+/// until this transaction ends. (Not on a standby, which stores none.)
+///
+/// Who asks for what is stored locks nothing: it is free, and could stand in the way of others for ever.
+/// Error: another transaction that makes the release does not end in time.
 pub(super) fn find_release(
     dataset: &Dataset,
     name: &str,
     parameters: &serde_json::Value,
 ) -> Result<Option<StoredRelease>> {
-    if !unsafe { pg_sys::RecoveryInProgress() } {
-        // names that share a hash wait for each other, too: no harm
-        let mut hasher = DefaultHasher::new();
-        (dataset.id, name).hash(&mut hasher);
-        let tag = private_lock(PrivateLock::ReleaseName, hasher.finish());
-        unsafe { pg_sys::LockAcquire(&tag, pg_sys::ExclusiveLock as i32, false, false) };
+    let stored = stored_release(dataset, name, parameters)?;
+    if stored.is_some() || unsafe { pg_sys::RecoveryInProgress() } {
+        return Ok(stored);
     }
+    if lock_name(PrivateLock::ReleaseName, (dataset.id, name)) {
+        return stored_release(dataset, name, parameters); // maybe since
+    }
+    Err(error(
+        PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+        format!(
+            "release \"{name}\" of dataset \"{}\" is being made by a transaction that does not end",
+            dataset.name
+        ),
+    )
+    .set_hint("Nothing was spent. Ask again when it has ended, or choose another name."))
+}
+
+fn stored_release(
+    dataset: &Dataset,
+    name: &str,
+    parameters: &serde_json::Value,
+) -> Result<Option<StoredRelease>> {
     let sql = format!(
         "SELECT id, parameters = {}::jsonb FROM dp.release WHERE dataset = {} AND name = {}",
         quote_literal(parameters.to_string()),

@@ -1,8 +1,8 @@
 //! Datasets, their budgets, and who may use them.
 
-use super::catalog::{Dataset, execute, read_catalog};
+use super::catalog::{Dataset, execute, lock_name, read_catalog};
 use super::errors::{Result, all_required, checked_name, error, invalid, required};
-use super::session::{as_of_now, as_reader, current_role, role_name};
+use super::session::{PrivateLock, as_of_now, as_reader, current_role, role_name};
 use super::source::Source;
 use crate::privacy::{Epsilon, Totals};
 use pgrx::pg_sys::Oid;
@@ -50,12 +50,20 @@ fn dp_create_dataset(
     }
     let fingerprint = fingerprint(&source, current_role())?;
 
+    // the unique index would wait for as long as another transaction likes
+    if !lock_name(PrivateLock::DatasetName, name) {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+            format!("dataset \"{name}\" is being made by a transaction that does not end"),
+        )
+        .set_hint("Choose another name, or try again when it has ended."));
+    }
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, groups, groups_name, \
                 group_key, hierarchy, size_column, privacy_unit, max_rows_per_unit, fingerprint, \
-                epsilon_budget, delta_budget) \
+                epsilon_budget, delta_budget, smallest_charge) \
          VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
-                 $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric) \
+                 $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001) \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
@@ -154,6 +162,24 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
     execute(
         "UPDATE dp.dataset SET dropped_at = clock_timestamp() WHERE id = $1",
         &[dataset.id.into()],
+        |_| Ok(()),
+    )?;
+    Ok(())
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
+    let epsilon = required(epsilon, "epsilon")?;
+    let epsilon = Epsilon::new(epsilon).map_err(|_| {
+        invalid(
+            format!("epsilon must be a positive, finite number, got {epsilon}"),
+            "Roles with a grant can release at most the budget divided by it times.",
+        )
+    })?;
+    execute(
+        "UPDATE dp.dataset SET smallest_charge = $2::numeric WHERE id = $1",
+        &[dataset.id.into(), epsilon.decimal().into()],
         |_| Ok(()),
     )?;
     Ok(())

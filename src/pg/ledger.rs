@@ -5,7 +5,7 @@
 //! are all in this file; how it reaches the worker is `worker`'s business.
 
 use super::catalog::Dataset;
-use super::errors::{Result, error, internal};
+use super::errors::{Result, error, internal, invalid};
 use super::session::{current_role, role_name};
 use super::surroundings::check_surroundings;
 use super::worker;
@@ -51,15 +51,16 @@ enum Answer {
     Charged { entry: i64 },
     BudgetExceeded { left: String, delta_left: String },
     LimitExceeded { left: String },
+    TooSmall { smallest: String, zcdp: bool },
     NoDataset,
     NoGrant,
 }
 
 /// Charges a dataset's budget, durably. Returns the number of the ledger's entry.
 ///
-/// Errors: less than the charge is left (nothing is spent then); the dataset or the grant is gone
-/// or not committed yet; the worker could not do it; nothing can be released here (see
-/// [`check_surroundings`]).
+/// Errors: less than the charge is left, or it is smaller than a role with a grant may ask for
+/// (nothing is spent then); the dataset or the grant is gone or not committed yet; the worker could
+/// not do it; nothing can be released here (see [`check_surroundings`]).
 pub(super) fn charge(charge: &Charge) -> Result<i64> {
     check_surroundings()?;
     let Charge { dataset, function, epsilon, delta, rho, mechanism, name } = charge;
@@ -103,6 +104,15 @@ pub(super) fn charge(charge: &Charge) -> Result<i64> {
              the zCDP bound at the other half has to fit: dp_budget shows both.",
         )),
         Answer::LimitExceeded { left } => Err(exceeded("your limit on", left)),
+        Answer::TooSmall { smallest, zcdp } => Err(invalid(
+            format!(
+                "epsilon {epsilon} is below the smallest charge to dataset \"{name}\" by a role with \
+                 a grant: {smallest}{}",
+                if zcdp { ", with as large a share of what the zCDP bound allows" } else { "" }
+            ),
+            "Nothing was spent. Ask with a larger epsilon; the dataset's owner can lower the bound \
+             with dp_set_smallest_charge.",
+        )),
         Answer::NoDataset => Err(error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
             format!("dataset \"{name}\" cannot be charged: it is not committed, or was dropped"),
@@ -140,7 +150,9 @@ fn check_and_record(
                 epsilon_budget::float8, delta_budget::float8, \
                 (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
                 (delta_sum + $4::numeric)::float8, \
-                trim_scale(greatest(delta_budget / 2 - delta_sum, 0))::text \
+                trim_scale(greatest(delta_budget / 2 - delta_sum, 0))::text, \
+                $2::numeric >= smallest_charge, least(epsilon_budget / smallest_charge, 1e300)::float8, \
+                trim_scale(smallest_charge)::text \
            FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
         &[(*dataset).into(), epsilon.into(), rho_decimal.as_str().into(), delta.into()],
         |row| {
@@ -158,16 +170,28 @@ fn check_and_record(
             // compared as the decimal that it is
             let views = after.views(delta_budget);
             let basic = views.basic.is_some() && within_sum;
-            Ok((basic || views.zcdp.is_some_and(|epsilon| epsilon <= budget), left, delta_left))
+            let within = basic || views.zcdp.is_some_and(|epsilon| epsilon <= budget);
+
+            // As many charges of this size as the budget has smallest ones must use up each view: a
+            // Gaussian release with a minute delta has hardly any rho, whatever its epsilon.
+            let times = row.get::<f64>(10)?.unwrap_or(0.0);
+            let alike = Totals { epsilon_sum: 0.0, rho: rho * times, delta_sum: 0.0 };
+            let zcdp = alike.zcdp(delta_budget);
+            let large = row.get(9)?.unwrap_or(false) && zcdp.is_none_or(|e| e >= budget);
+            let too_small = (!large).then_some(Answer::TooSmall {
+                smallest: row.get(11)?.unwrap_or_default(),
+                zcdp: zcdp.is_some(),
+            });
+            Ok((within, left, delta_left, too_small))
         },
     )?;
-    match budget {
+    let too_small = match budget {
         None => return Ok(Answer::NoDataset),
-        Some((false, left, delta_left)) => {
+        Some((false, left, delta_left, _)) => {
             return Ok(Answer::BudgetExceeded { left, delta_left });
         }
-        Some((true, ..)) => {}
-    }
+        Some((true, _, _, too_small)) => too_small,
+    };
     let grantee = grantee.map(i64::from);
     if grantee.is_some() {
         let limit = first_row(
@@ -182,6 +206,9 @@ fn check_and_record(
             None => return Ok(Answer::NoGrant),
             Some((false, left)) => return Ok(Answer::LimitExceeded { left }),
             Some((true, _)) => {}
+        }
+        if let Some(answer) = too_small {
+            return Ok(answer);
         }
         client.update(
             "UPDATE dp.access SET epsilon_spent = epsilon_spent + $3::numeric \

@@ -22,6 +22,7 @@ mod hierarchy;
 mod histogram;
 mod interval;
 mod jsonb;
+mod kinship;
 mod leaf_histograms;
 mod leaf_reading;
 mod leaves;

@@ -154,6 +154,8 @@ pub(super) enum PrivateLock {
     WorkerSlot = 0xd9,
     /// The name of a release of a dataset.
     ReleaseName = 0xda,
+    /// The name of a dataset.
+    DatasetName = 0xdb,
 }
 
 /// A lock of this database that no SQL function can take, so that nobody can block releases with

@@ -2,6 +2,7 @@
 //! are read: `leaf_reading`, `bin_reading`.
 
 use super::errors::{Result, error, invalid};
+use super::kinship::check_apart;
 use super::relation::{Relation, open};
 use super::session::{exists, extension_type, read_rows};
 use crate::hierarchy::MAX_LEVELS;
@@ -74,6 +75,9 @@ impl Source {
     fn check_columns(&self) -> Result<()> {
         let entities = open(self.entities, "entities")?;
         let groups = self.groups.map(|oid| open(oid, "groups")).transpose()?;
+        if let Some(groups) = &groups {
+            check_apart(&entities, groups)?;
+        }
         if self.hierarchy.len() >= MAX_LEVELS {
             return Err(invalid(
                 format!(

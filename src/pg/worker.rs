@@ -115,20 +115,22 @@ fn wait(worker: DynamicBackgroundWorker, segment: &Segment) -> Result<()> {
             return worker.terminate().wait_for_shutdown().map_err(died);
         }
         match worker.pid() {
-            Ok(_) | Err(BackgroundWorkerStatus::NotYetStarted) => sleep(left),
+            Ok(_) | Err(BackgroundWorkerStatus::NotYetStarted) => {
+                sleep(left, pg_sys::WaitEventIPC::WAIT_EVENT_BGWORKER_SHUTDOWN)
+            }
             Err(_) => break, // it has ended
         }
     }
     worker.wait_for_shutdown().map_err(died)
 }
 
-/// Waits for a change of the worker's state, which sets this process's latch, or so long.
-fn sleep(longest: Duration) {
+/// Waits until this process's latch is set, as a change of a worker's state does, or so long.
+/// `pg_stat_activity` shows the reason.
+pub(super) fn sleep(longest: Duration, reason: u32) {
     pgrx::check_for_interrupts!();
     unsafe {
         let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
         let milliseconds = longest.as_millis() as std::ffi::c_long;
-        let reason = pg_sys::WaitEventIPC::WAIT_EVENT_BGWORKER_SHUTDOWN;
         pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, milliseconds, reason);
         pg_sys::ResetLatch(pg_sys::MyLatch);
     }

@@ -117,7 +117,8 @@ SELECT e.* FROM unnest(ARRAY[
     $$SELECT dp_hierarchy_release('quarter', 0.1, '{H}', 'chain')$$,
     $$SELECT dp_hierarchy_release('quarter', 0.1, '{Hg}', 'cumulative')$$]) AS statement, error_of(statement) AS e;
 CREATE TABLE many AS SELECT i AS id, i AS region FROM generate_series(1, 20) AS i;
-SELECT dp_create_dataset('many', 'many', '{id}', '{region}', 'many', epsilon_budget => 1);
+CREATE TABLE of_many AS SELECT id FROM many;
+SELECT dp_create_dataset('many', 'of_many', '{id}', '{region}', 'many', epsilon_budget => 1);
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('many', 0.1, consistency => 'pgsr', max_size => 5000000)$$);
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('many', 4e-9, '{Hc}', 'chain')$$);
 SELECT epsilon_spent - :spent AS spent FROM dp_budget('quarter') UNION ALL SELECT epsilon_spent FROM dp_budget('many');
