@@ -24,8 +24,9 @@ pub struct Tree {
     sensitivity_squared: Ratio<u64>,
 }
 
-/// Leaves room for products with the weights of contrasts, whose parts are below 2^21.
-const MAX_PART: u64 = 1 << 42;
+/// Leaves room for products with the weights of contrasts, whose parts are below 2^30. The largest part
+/// that a balanced tree leads to is below 2^29.
+const MAX_PART: u64 = 1 << 34;
 
 /// Why there is no such tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,6 +208,7 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
+    use super::super::contrasts::contrast_weight;
     use super::*;
 
     #[test]
@@ -243,11 +245,26 @@ mod tests {
         let below = (2..49).flat_map(|m| (1..m).map(|_| 0).chain([m + 1])).chain([0; 49]);
         let various = [2].into_iter().chain(below);
         assert_eq!(Tree::from_fan_outs(various), Err(TreeError::Irregular));
+        // parts of 41 bits: the products with the weights of 1024 children would have up to 70
+        let path = [16, 18, 22, 28, 36, 42, 46];
+        let below = path.windows(2).flat_map(|m| (1..m[0]).map(|_| 0).chain([m[1]]));
+        let beside = [12, MAX_FAN_OUT].into_iter().chain([0; 10]).chain([16]);
+        let various = beside.chain([0; MAX_FAN_OUT as usize]).chain(below).chain([0; 46]);
+        assert_eq!(Tree::from_fan_outs(various), Err(TreeError::Irregular));
         let endless = (0..).map(|_| MAX_FAN_OUT);
         assert_eq!(Tree::from_fan_outs(endless), Err(TreeError::Bins));
         assert_eq!(Tree::balanced(0, 2), Err(TreeError::Bins));
         assert_eq!(Tree::balanced(MAX_BINS + 1, 2), Err(TreeError::Bins));
         assert_eq!(Tree::balanced(8, 1), Err(TreeError::FanOut));
         assert_eq!(Tree::balanced(8, MAX_FAN_OUT + 1), Err(TreeError::FanOut));
+    }
+
+    #[test]
+    fn products_of_the_sensitivity_and_a_weight_do_not_overflow() {
+        for (m, j) in (2..=MAX_FAN_OUT as usize).flat_map(|m| (1..m).map(move |j| (m, j))) {
+            let weight = contrast_weight(m, j);
+            let part = *weight.numer().max(weight.denom());
+            assert!(MAX_PART.checked_mul(part).is_some(), "{m} {j}");
+        }
     }
 }

@@ -124,7 +124,8 @@ impl DenseStrategy {
         let strategy = closed_form(bins, gram, checkpoint)?;
         checkpoint();
         let scale = f64::from(resolution(rho)).exp2();
-        let strategy = strategy.map(|entry| (entry * scale).round() as i64);
+        // no entry of a column of length 1 is larger, but for roundoff: squares sum to 2^62 at most
+        let strategy = strategy.map(|entry| (entry * scale).round().clamp(-scale, scale) as i64);
         let square = |entry: &i64| entry.unsigned_abs().pow(2);
         let columns = strategy.column_iter().map(|column| column.iter().map(square).sum::<u64>());
         let sensitivity_squared = columns.max().expect("at least one bin");

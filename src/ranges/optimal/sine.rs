@@ -15,9 +15,12 @@
 //!
 //! # What is measured
 //!
-//! The sequence of G^(1/4) is scaled and rounded to integers, D too: B = M D is an integer matrix,
-//! M still has those eigenvectors, and B x is an exact convolution of D x. The squares of M's
-//! column lengths are the diagonal of M^2, integers from the exact convolution of a with itself.
+//! One half of the sequence of G^(1/4) is scaled and rounded to integers, D too, and the other half
+//! is the first one's mirror image: a(P - m) = -s a(m). So the integers have the symmetry of the real
+//! numbers, which those from a Fourier transform have up to roundoff only: B = M D is an integer
+//! matrix, M still has those eigenvectors, and B x is an exact convolution of D x. The squares of M's
+//! column lengths are the diagonal of M^2, integers from the exact convolution of a with itself; that
+//! they are, and with them the sensitivity, rests on the symmetry alone.
 //!
 //! # Many bins
 //!
@@ -150,21 +153,45 @@ impl Boundary {
     }
 }
 
-/// A matrix M of integers with these eigenvectors: the entries 0 .. P of its even sequence a.
+/// A matrix M of integers with these eigenvectors, whatever the integers: they are one half of its
+/// even sequence a.
 #[derive(Debug, Clone)]
 struct Kernel {
     boundary: Boundary,
     /// n.
     order: usize,
-    values: Vec<i64>,
+    /// a(0) ..= a(P / 2).
+    half: Vec<i64>,
 }
 
 impl Kernel {
+    /// Of the entries 0 ..= P / 2 of `real`, times `scale`.
+    ///
+    /// # Panics
+    /// If their squares sum to 2^61 or more.
+    fn rounded(boundary: Boundary, order: usize, real: &[f64], scale: f64) -> Kernel {
+        let half = &real[..=boundary.period(order) / 2];
+        let half: Vec<i64> = half.iter().map(|a| (a * scale).round() as i64).collect();
+        // a * a is nowhere larger than at 0, and there at most twice this: its convolution is exact,
+        // and no column's square, at most twice a * a, is beyond 2^63
+        let squares: i128 = half.iter().map(|&a| i128::from(a) * i128::from(a)).sum();
+        assert!(2 * squares < i128::from(MEASURED_LIMIT), "a kernel out of range");
+        Kernel { boundary, order, half }
+    }
+
+    /// a(0) .. a(P): beyond the half a(P - m) = -s a(m).
+    fn sequence(&self) -> Vec<i64> {
+        let mirrored = self.half[1..=self.order].iter().rev();
+        let mirrored = mirrored.map(|a| -self.boundary.sign() * a);
+        self.half.iter().copied().chain(mirrored).collect()
+    }
+
     /// What M takes from the sequence: a(-(n - 1)) .. a(2 (n - 1) + c), the last one included.
     fn band(&self) -> Vec<i64> {
+        let sequence = self.sequence();
         let after = 2 * self.order - 1 + self.boundary.offset();
-        let before = self.values[1..self.order].iter().rev();
-        before.chain(&self.values[..after]).copied().collect()
+        let before = sequence[1..self.order].iter().rev();
+        before.chain(&sequence[..after]).copied().collect()
     }
 
     /// M z, exactly.
@@ -183,12 +210,11 @@ impl Kernel {
     /// The squares of the lengths of M's first `columns` columns: the diagonal b(0) + s b(2 j + c) of
     /// M^2, whose sequence b is the cyclic convolution of a with itself.
     fn column_squares(&self, columns: usize, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
-        let (period, half) = (self.values.len(), self.values.len() / 2);
+        let sequence = self.sequence();
+        let (period, half) = (sequence.len(), sequence.len() / 2);
         // b(m) = sum of a(m - p) a(p) over the period 0 <= p < P
-        let band: Vec<i64> =
-            self.values[1..].iter().rev().chain(&self.values[..=half]).copied().collect();
-        let square =
-            cyclic_exact(&band, &self.values, band.len(), period - 1, half + 1, checkpoint);
+        let band: Vec<i64> = sequence[1..].iter().rev().chain(&self.half).copied().collect();
+        let square = cyclic_exact(&band, &sequence, band.len(), period - 1, half + 1, checkpoint);
         let entry = |j: usize| {
             let m = 2 * j + self.boundary.offset();
             let other = match self.boundary {
@@ -203,7 +229,7 @@ impl Kernel {
 
     /// The eigenvalues, at the frequencies of [`Boundary::sines`].
     fn eigenvalues(&self) -> Vec<f64> {
-        let values = self.values.iter().map(|&a| a as f64).collect();
+        let values = self.sequence().into_iter().map(|a| a as f64).collect();
         self.boundary.transform(values).into_iter().map(|value| value.re).collect()
     }
 }
@@ -285,13 +311,13 @@ impl SineStrategy {
         let longest =
             diagonal.map(|other| square[0] + boundary.sign() as f64 * other).fold(0.0, f64::max);
         let scale = (digits - factor_digits).exp2() / longest.sqrt();
-        let values = real.iter().map(|a| (a * scale).round() as i64).collect();
-        let matrix = Kernel { boundary, order, values };
+        let matrix = Kernel::rounded(boundary, order, &real, scale);
 
         let squares = matrix.column_squares(bins, checkpoint);
         let target = digits.exp2();
         let factor = |&square: &u64| (target / (square as f64).sqrt()) as i64;
         let factors: Vec<i64> = squares.iter().map(factor).collect();
+        // of integers, so exact; whatever the factors' roundoff, none is beyond 2^53
         let columns = factors.iter().zip(&squares);
         let sensitivity_squared =
             columns.map(|(&factor, square)| factor as u64 * factor as u64 * square).max();
@@ -358,7 +384,7 @@ impl RangeMechanism for SineStrategy {
         // no row of M holds more of the sequence than the band
         let band: u64 = self.matrix.band().iter().map(|a| a.unsigned_abs()).sum();
         let factor = self.factors.iter().max().map_or(1, |factor| factor.unsigned_abs());
-        MEASURED_LIMIT / (band * factor)
+        MEASURED_LIMIT / band.saturating_mul(factor)
     }
 
     fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
@@ -400,5 +426,115 @@ impl RangeMechanism for SineStrategy {
     fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
         let prefixes = self.prefix_variances(checkpoint);
         self.worst_range(&prefixes, checkpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// a(P - m) over a(m).
+    const SYMMETRIES: [(Workload, i64); 2] = [(Workload::All, 1), (Workload::Prefix, -1)];
+
+    fn strategy(workload: Workload, bins: usize, rho: f64) -> SineStrategy {
+        SineStrategy::new(workload, bins, rho, &mut || {}).unwrap()
+    }
+
+    fn check_symmetry(kernel: &Kernel, turned: i64) {
+        let sequence = kernel.sequence();
+        let period = sequence.len();
+        assert_eq!(period, kernel.boundary.period(kernel.order));
+        for m in 1..period {
+            assert_eq!(sequence[period - m], turned * sequence[m], "{m} of {period}");
+        }
+    }
+
+    /// The square of the length of a column of M, by what M makes of that unit vector.
+    fn replayed(kernel: &Kernel, column: usize) -> i128 {
+        let mut unit = vec![0; kernel.order];
+        unit[column] = 1;
+        let entries = kernel.apply(&unit, &mut || {});
+        entries.into_iter().map(|entry| i128::from(entry).pow(2)).sum()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Noise can be sampled for all of these.
+        #[test]
+        fn what_is_measured_is_symmetric(
+            bins in prop_oneof![1usize..100, 1usize..=MANY_BINS, MANY_BINS + 1..30_000],
+            ln_rho in -19.0f64..3.0,
+        ) {
+            for (workload, turned) in SYMMETRIES {
+                check_symmetry(&strategy(workload, bins, ln_rho.exp()).matrix, turned);
+            }
+        }
+    }
+
+    #[test]
+    fn so_it_is_for_the_most_bins() {
+        for (workload, turned) in SYMMETRIES {
+            check_symmetry(&strategy(workload, 1 << 20, 0.02435).matrix, turned);
+        }
+    }
+
+    /// Some columns of many.
+    #[test]
+    fn columns_of_a_larger_matrix_are_as_long_as_stated() {
+        for (workload, _) in SYMMETRIES {
+            let strategy = strategy(workload, 5000, 0.02435);
+            assert!(strategy.matrix.order > 5000);
+            let squares = strategy.matrix.column_squares(5000, &mut || {});
+            for column in (0..5000).step_by(263).chain([2499, 2500, 4999]) {
+                let expected = replayed(&strategy.matrix, column);
+                assert_eq!(i128::from(squares[column]), expected, "{workload:?} {column}");
+            }
+        }
+    }
+
+    /// Between two integers: rounded one by one, the last number of a period and the one that it
+    /// mirrors come out different, and b(0) + s b(2 j + c) is less than the square of the longest
+    /// column. No kernel is made so.
+    #[test]
+    fn numbers_that_are_not_quite_symmetric_make_a_kernel_that_is() {
+        for ((workload, turned), (above, below)) in
+            SYMMETRIES.into_iter().flat_map(|s| [(s, (4.5, 4.499)), (s, (4.499, 4.5))])
+        {
+            let (boundary, order) = (Boundary::of(workload), 3);
+            let period = boundary.period(order);
+            let mut real = vec![9.0, above, 2.0, 1.0, 0.0];
+            real.truncate(period / 2 + 1);
+            real.extend([1.0, 2.0, below].map(|a| turned as f64 * a));
+            assert_eq!(real.len(), period);
+
+            let one_by_one: Vec<i64> = real.iter().map(|a: &f64| a.round() as i64).collect();
+            assert_ne!(one_by_one[period - 1], turned * one_by_one[1]);
+            let kernel = Kernel::rounded(boundary, order, &real, 1.0);
+            check_symmetry(&kernel, turned);
+            let longest = (0..order).map(|column| replayed(&kernel, column)).max().unwrap();
+            let squares = kernel.column_squares(order, &mut || {});
+            assert_eq!(squares.into_iter().max().map(i128::from), Some(longest));
+
+            // M takes nothing beyond a(P - 2): its columns are the same
+            assert_eq!(kernel.sequence()[..period - 1], one_by_one[..period - 1]);
+            let b = |m: usize| -> i64 {
+                (0..period).map(|p| one_by_one[m.abs_diff(p)] * one_by_one[p]).sum()
+            };
+            let stated = |j: usize| {
+                let m = 2 * j + boundary.offset();
+                let other = if m <= period / 2 { b(m) } else { turned * b(period - m) };
+                b(0) + boundary.sign() * other
+            };
+            let stated = (0..order).map(stated).max().map(i128::from);
+            assert_eq!(stated < Some(longest), above > below, "{stated:?} {longest}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a kernel out of range")]
+    fn a_kernel_whose_square_would_overflow_is_refused() {
+        Kernel::rounded(Boundary::AllRanges, 1, &[0.0, 1.6e9, 0.0, 1.6e9], 1.0);
     }
 }

@@ -79,6 +79,27 @@ fn the_cascade_and_the_square_root_are_further_from_it() {
     }
 }
 
+/// In integers, by what is measured of one row in each bin; also where M has more rows than there are
+/// bins.
+#[test]
+fn the_sensitivity_is_the_length_of_the_longest_column() {
+    let orders = (1..=40).flat_map(|bins| [0, 1, 2, 5, 64].map(|more| (bins, bins + more)));
+    for (bins, order) in orders.chain([(100, 100), (256, 259), (1000, 1000)]) {
+        for (workload, rho) in WORKLOADS.into_iter().flat_map(|w| [(w, 0.02435), (w, 1e-7)]) {
+            let strategy = SineStrategy::of_order(order, workload, bins, rho, &mut || {}).unwrap();
+            let square = |bin: usize| -> u128 {
+                let mut counts = vec![0; bins];
+                counts[bin] = 1;
+                let column = strategy.measure(&counts, &mut || {});
+                column.iter().map(|entry| u128::from(entry.unsigned_abs()).pow(2)).sum()
+            };
+            let longest = (0..bins).map(square).max();
+            let stated = Some(u128::from(strategy.sensitivity_squared));
+            assert_eq!(stated, longest, "{workload:?} {bins} {order} {rho}");
+        }
+    }
+}
+
 /// The figures of the closed form with real numbers in place of integers.
 #[test]
 fn the_dense_form_has_the_same_error() {
