@@ -5,11 +5,16 @@
 -- their search_path; all are written in Rust, in the files of src/pg/ that the headings name.
 
 
+-- The schema that CREATE EXTENSION names may be one where others can create, and what they have made there could fit an
+-- expression of this script better than what is meant. So nothing is looked for there: all is qualified but
+-- what is PostgreSQL's own.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
 -- Names of regions pass through UTF8: in another encoding a release could fail once it is charged.
 DO $$
 BEGIN
-    IF pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.<>) 'UTF8' THEN
-        RAISE 'pg_dp needs a database with the encoding UTF8, this one has %', pg_catalog.getdatabaseencoding()
+    IF getdatabaseencoding() <> 'UTF8' THEN
+        RAISE 'pg_dp needs a database with the encoding UTF8, this one has %', getdatabaseencoding()
             USING ERRCODE = 'feature_not_supported', HINT = 'CREATE DATABASE ... ENCODING ''UTF8'' TEMPLATE template0 makes one.';
     END IF;
 END $$;
@@ -17,189 +22,189 @@ END $$;
 
 -- Types (types.rs) ------------------------------------------------------------------------------
 
-CREATE TYPE coco;
-CREATE FUNCTION coco_in(cstring) RETURNS coco
+CREATE TYPE @extschema@.coco;
+CREATE FUNCTION @extschema@.coco_in(cstring) RETURNS @extschema@.coco
     AS 'MODULE_PATHNAME', 'coco_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION coco_out(coco) RETURNS cstring
+CREATE FUNCTION @extschema@.coco_out(@extschema@.coco) RETURNS cstring
     AS 'MODULE_PATHNAME', 'coco_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION coco_recv(internal) RETURNS coco
+CREATE FUNCTION @extschema@.coco_recv(internal) RETURNS @extschema@.coco
     AS 'MODULE_PATHNAME', 'coco_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION coco_send(coco) RETURNS bytea
+CREATE FUNCTION @extschema@.coco_send(@extschema@.coco) RETURNS bytea
     AS 'MODULE_PATHNAME', 'coco_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE coco (
-    INPUT = coco_in, OUTPUT = coco_out, RECEIVE = coco_recv, SEND = coco_send,
+CREATE TYPE @extschema@.coco (
+    INPUT = @extschema@.coco_in, OUTPUT = @extschema@.coco_out, RECEIVE = @extschema@.coco_recv, SEND = @extschema@.coco_send,
     INTERNALLENGTH = VARIABLE, STORAGE = extended
 );
-COMMENT ON TYPE coco IS
+COMMENT ON TYPE @extschema@.coco IS
     'exact count-of-counts histogram, CONFIDENTIAL: how many groups there are of each size; written {size:groups, ...}';
-COMMENT ON FUNCTION coco_in(cstring) IS 'text input of coco';
-COMMENT ON FUNCTION coco_out(coco) IS 'text output of coco';
-COMMENT ON FUNCTION coco_recv(internal) IS 'binary input of coco';
-COMMENT ON FUNCTION coco_send(coco) IS 'binary output of coco';
+COMMENT ON FUNCTION @extschema@.coco_in(cstring) IS 'text input of coco';
+COMMENT ON FUNCTION @extschema@.coco_out(@extschema@.coco) IS 'text output of coco';
+COMMENT ON FUNCTION @extschema@.coco_recv(internal) IS 'binary input of coco';
+COMMENT ON FUNCTION @extschema@.coco_send(@extschema@.coco) IS 'binary output of coco';
 
-CREATE TYPE dp_coco;
-CREATE FUNCTION dp_coco_in(cstring) RETURNS dp_coco
+CREATE TYPE @extschema@.dp_coco;
+CREATE FUNCTION @extschema@.dp_coco_in(cstring) RETURNS @extschema@.dp_coco
     AS 'MODULE_PATHNAME', 'dp_coco_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dp_coco_out(dp_coco) RETURNS cstring
+CREATE FUNCTION @extschema@.dp_coco_out(@extschema@.dp_coco) RETURNS cstring
     AS 'MODULE_PATHNAME', 'dp_coco_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dp_coco_recv(internal) RETURNS dp_coco
+CREATE FUNCTION @extschema@.dp_coco_recv(internal) RETURNS @extschema@.dp_coco
     AS 'MODULE_PATHNAME', 'dp_coco_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dp_coco_send(dp_coco) RETURNS bytea
+CREATE FUNCTION @extschema@.dp_coco_send(@extschema@.dp_coco) RETURNS bytea
     AS 'MODULE_PATHNAME', 'dp_coco_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- a category of released types: what is written in quotes, as in dp_unnest('{1:2}'), is a dp_coco
-CREATE TYPE dp_coco (
-    INPUT = dp_coco_in, OUTPUT = dp_coco_out, RECEIVE = dp_coco_recv, SEND = dp_coco_send,
+CREATE TYPE @extschema@.dp_coco (
+    INPUT = @extschema@.dp_coco_in, OUTPUT = @extschema@.dp_coco_out, RECEIVE = @extschema@.dp_coco_recv, SEND = @extschema@.dp_coco_send,
     INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd', PREFERRED = true
 );
-COMMENT ON TYPE dp_coco IS
+COMMENT ON TYPE @extschema@.dp_coco IS
     'released, differentially private count-of-counts histogram: how many groups there are of each size';
-COMMENT ON FUNCTION dp_coco_in(cstring) IS 'text input of dp_coco';
-COMMENT ON FUNCTION dp_coco_out(dp_coco) IS 'text output of dp_coco';
-COMMENT ON FUNCTION dp_coco_recv(internal) IS 'binary input of dp_coco';
-COMMENT ON FUNCTION dp_coco_send(dp_coco) IS 'binary output of dp_coco';
+COMMENT ON FUNCTION @extschema@.dp_coco_in(cstring) IS 'text input of dp_coco';
+COMMENT ON FUNCTION @extschema@.dp_coco_out(@extschema@.dp_coco) IS 'text output of dp_coco';
+COMMENT ON FUNCTION @extschema@.dp_coco_recv(internal) IS 'binary input of dp_coco';
+COMMENT ON FUNCTION @extschema@.dp_coco_send(@extschema@.dp_coco) IS 'binary output of dp_coco';
 
-CREATE TYPE bins;
-CREATE FUNCTION bins_in(cstring) RETURNS bins
+CREATE TYPE @extschema@.bins;
+CREATE FUNCTION @extschema@.bins_in(cstring) RETURNS @extschema@.bins
     AS 'MODULE_PATHNAME', 'bins_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION bins_out(bins) RETURNS cstring
+CREATE FUNCTION @extschema@.bins_out(@extschema@.bins) RETURNS cstring
     AS 'MODULE_PATHNAME', 'bins_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION bins_recv(internal) RETURNS bins
+CREATE FUNCTION @extschema@.bins_recv(internal) RETURNS @extschema@.bins
     AS 'MODULE_PATHNAME', 'bins_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION bins_send(bins) RETURNS bytea
+CREATE FUNCTION @extschema@.bins_send(@extschema@.bins) RETURNS bytea
     AS 'MODULE_PATHNAME', 'bins_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE bins (
-    INPUT = bins_in, OUTPUT = bins_out, RECEIVE = bins_recv, SEND = bins_send,
+CREATE TYPE @extschema@.bins (
+    INPUT = @extschema@.bins_in, OUTPUT = @extschema@.bins_out, RECEIVE = @extschema@.bins_recv, SEND = @extschema@.bins_send,
     INTERNALLENGTH = VARIABLE, STORAGE = extended
 );
-COMMENT ON TYPE bins IS
+COMMENT ON TYPE @extschema@.bins IS
     'exact histogram over consecutive bins, CONFIDENTIAL: how many rows there are in each bin from lo to hi - 1; written [lo,hi){bin:count, ...}';
-COMMENT ON FUNCTION bins_in(cstring) IS 'text input of bins';
-COMMENT ON FUNCTION bins_out(bins) IS 'text output of bins';
-COMMENT ON FUNCTION bins_recv(internal) IS 'binary input of bins';
-COMMENT ON FUNCTION bins_send(bins) IS 'binary output of bins';
+COMMENT ON FUNCTION @extschema@.bins_in(cstring) IS 'text input of bins';
+COMMENT ON FUNCTION @extschema@.bins_out(@extschema@.bins) IS 'text output of bins';
+COMMENT ON FUNCTION @extschema@.bins_recv(internal) IS 'binary input of bins';
+COMMENT ON FUNCTION @extschema@.bins_send(@extschema@.bins) IS 'binary output of bins';
 
-CREATE TYPE dp_ranges;
-CREATE FUNCTION dp_ranges_in(cstring) RETURNS dp_ranges
+CREATE TYPE @extschema@.dp_ranges;
+CREATE FUNCTION @extschema@.dp_ranges_in(cstring) RETURNS @extschema@.dp_ranges
     AS 'MODULE_PATHNAME', 'dp_ranges_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dp_ranges_out(dp_ranges) RETURNS cstring
+CREATE FUNCTION @extschema@.dp_ranges_out(@extschema@.dp_ranges) RETURNS cstring
     AS 'MODULE_PATHNAME', 'dp_ranges_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dp_ranges_recv(internal) RETURNS dp_ranges
+CREATE FUNCTION @extschema@.dp_ranges_recv(internal) RETURNS @extschema@.dp_ranges
     AS 'MODULE_PATHNAME', 'dp_ranges_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION dp_ranges_send(dp_ranges) RETURNS bytea
+CREATE FUNCTION @extschema@.dp_ranges_send(@extschema@.dp_ranges) RETURNS bytea
     AS 'MODULE_PATHNAME', 'dp_ranges_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE dp_ranges (
-    INPUT = dp_ranges_in, OUTPUT = dp_ranges_out, RECEIVE = dp_ranges_recv, SEND = dp_ranges_send,
+CREATE TYPE @extschema@.dp_ranges (
+    INPUT = @extschema@.dp_ranges_in, OUTPUT = @extschema@.dp_ranges_out, RECEIVE = @extschema@.dp_ranges_recv, SEND = @extschema@.dp_ranges_send,
     INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd'
 );
-COMMENT ON TYPE dp_ranges IS
+COMMENT ON TYPE @extschema@.dp_ranges IS
     'released, differentially private histogram over consecutive bins, from which dp_range_sums answers any range; written as JSON';
-COMMENT ON FUNCTION dp_ranges_in(cstring) IS 'text input of dp_ranges';
-COMMENT ON FUNCTION dp_ranges_out(dp_ranges) IS 'text output of dp_ranges';
-COMMENT ON FUNCTION dp_ranges_recv(internal) IS 'binary input of dp_ranges';
-COMMENT ON FUNCTION dp_ranges_send(dp_ranges) IS 'binary output of dp_ranges';
+COMMENT ON FUNCTION @extschema@.dp_ranges_in(cstring) IS 'text input of dp_ranges';
+COMMENT ON FUNCTION @extschema@.dp_ranges_out(@extschema@.dp_ranges) IS 'text output of dp_ranges';
+COMMENT ON FUNCTION @extschema@.dp_ranges_recv(internal) IS 'binary input of dp_ranges';
+COMMENT ON FUNCTION @extschema@.dp_ranges_send(@extschema@.dp_ranges) IS 'binary output of dp_ranges';
 
 -- there is no cast between confidential and released types, on purpose
-CREATE FUNCTION coco_to_jsonb(coco) RETURNS jsonb
+CREATE FUNCTION @extschema@.coco_to_jsonb(@extschema@.coco) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'coco_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION coco_to_jsonb(coco) IS 'the histogram as {"size": groups, ...}; behind the cast';
-CREATE CAST (coco AS jsonb) WITH FUNCTION coco_to_jsonb(coco);
-COMMENT ON CAST (coco AS jsonb) IS '{"size": groups, ...}';
-CREATE FUNCTION dp_coco_to_jsonb(dp_coco) RETURNS jsonb
+COMMENT ON FUNCTION @extschema@.coco_to_jsonb(@extschema@.coco) IS 'the histogram as {"size": groups, ...}; behind the cast';
+CREATE CAST (@extschema@.coco AS jsonb) WITH FUNCTION @extschema@.coco_to_jsonb(@extschema@.coco);
+COMMENT ON CAST (@extschema@.coco AS jsonb) IS '{"size": groups, ...}';
+CREATE FUNCTION @extschema@.dp_coco_to_jsonb(@extschema@.dp_coco) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'dp_coco_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_coco_to_jsonb(dp_coco) IS 'the histogram as {"size": groups, ...}; behind the cast';
-CREATE CAST (dp_coco AS jsonb) WITH FUNCTION dp_coco_to_jsonb(dp_coco);
-COMMENT ON CAST (dp_coco AS jsonb) IS '{"size": groups, ...}';
-CREATE FUNCTION bins_to_jsonb(bins) RETURNS jsonb
+COMMENT ON FUNCTION @extschema@.dp_coco_to_jsonb(@extschema@.dp_coco) IS 'the histogram as {"size": groups, ...}; behind the cast';
+CREATE CAST (@extschema@.dp_coco AS jsonb) WITH FUNCTION @extschema@.dp_coco_to_jsonb(@extschema@.dp_coco);
+COMMENT ON CAST (@extschema@.dp_coco AS jsonb) IS '{"size": groups, ...}';
+CREATE FUNCTION @extschema@.bins_to_jsonb(@extschema@.bins) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'bins_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bins_to_jsonb(bins) IS 'the bins as {"lo": lo, "hi": hi, "counts": {"bin": count, ...}}; behind the cast';
-CREATE CAST (bins AS jsonb) WITH FUNCTION bins_to_jsonb(bins);
-COMMENT ON CAST (bins AS jsonb) IS '{"lo": lo, "hi": hi, "counts": {"bin": count, ...}}';
-CREATE FUNCTION dp_ranges_to_jsonb(dp_ranges) RETURNS jsonb
+COMMENT ON FUNCTION @extschema@.bins_to_jsonb(@extschema@.bins) IS 'the bins as {"lo": lo, "hi": hi, "counts": {"bin": count, ...}}; behind the cast';
+CREATE CAST (@extschema@.bins AS jsonb) WITH FUNCTION @extschema@.bins_to_jsonb(@extschema@.bins);
+COMMENT ON CAST (@extschema@.bins AS jsonb) IS '{"lo": lo, "hi": hi, "counts": {"bin": count, ...}}';
+CREATE FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'dp_ranges_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_ranges_to_jsonb(dp_ranges) IS 'what was released: bounds, method, parameters, noisy integers; behind the cast';
-CREATE CAST (dp_ranges AS jsonb) WITH FUNCTION dp_ranges_to_jsonb(dp_ranges);
-COMMENT ON CAST (dp_ranges AS jsonb) IS 'what was released: bounds, method, parameters, noisy integers';
+COMMENT ON FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges) IS 'what was released: bounds, method, parameters, noisy integers; behind the cast';
+CREATE CAST (@extschema@.dp_ranges AS jsonb) WITH FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges);
+COMMENT ON CAST (@extschema@.dp_ranges AS jsonb) IS 'what was released: bounds, method, parameters, noisy integers';
 
 
 -- Exact aggregates (aggregates.rs) --------------------------------------------------------------
 
-CREATE FUNCTION coco_add(coco, size bigint) RETURNS coco
+CREATE FUNCTION @extschema@.coco_add(@extschema@.coco, size bigint) RETURNS @extschema@.coco
     AS 'MODULE_PATHNAME', 'coco_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION coco_add(coco, bigint) IS 'adds one group to a histogram';
-CREATE FUNCTION coco_merge(coco, coco) RETURNS coco
+COMMENT ON FUNCTION @extschema@.coco_add(@extschema@.coco, bigint) IS 'adds one group to a histogram';
+CREATE FUNCTION @extschema@.coco_merge(@extschema@.coco, @extschema@.coco) RETURNS @extschema@.coco
     AS 'MODULE_PATHNAME', 'coco_merge_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION coco_merge(coco, coco) IS 'adds one histogram to another';
+COMMENT ON FUNCTION @extschema@.coco_merge(@extschema@.coco, @extschema@.coco) IS 'adds one histogram to another';
 
-CREATE AGGREGATE coco_agg(size bigint) (
-    SFUNC = coco_add, STYPE = coco, INITCOND = '{}', COMBINEFUNC = coco_merge, PARALLEL = SAFE
+CREATE AGGREGATE @extschema@.coco_agg(size bigint) (
+    SFUNC = @extschema@.coco_add, STYPE = @extschema@.coco, INITCOND = '{}', COMBINEFUNC = @extschema@.coco_merge, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE coco_agg(bigint) IS
+COMMENT ON AGGREGATE @extschema@.coco_agg(bigint) IS
     'exact histogram of group sizes, one input row per group; NULL and negative sizes are errors';
-CREATE AGGREGATE coco_agg(h coco) (
-    SFUNC = coco_merge, STYPE = coco, INITCOND = '{}', COMBINEFUNC = coco_merge, PARALLEL = SAFE
+CREATE AGGREGATE @extschema@.coco_agg(h @extschema@.coco) (
+    SFUNC = @extschema@.coco_merge, STYPE = @extschema@.coco, INITCOND = '{}', COMBINEFUNC = @extschema@.coco_merge, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE coco_agg(coco) IS 'exact histogram of all the groups of several histograms';
+COMMENT ON AGGREGATE @extschema@.coco_agg(@extschema@.coco) IS 'exact histogram of all the groups of several histograms';
 
-CREATE FUNCTION bins_add(bins, bin bigint, lo bigint, hi bigint) RETURNS bins
+CREATE FUNCTION @extschema@.bins_add(@extschema@.bins, bin bigint, lo bigint, hi bigint) RETURNS @extschema@.bins
     AS 'MODULE_PATHNAME', 'bins_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION bins_add(bins, bigint, bigint, bigint) IS 'counts one row in its bin';
-CREATE FUNCTION bins_merge(bins, bins) RETURNS bins
+COMMENT ON FUNCTION @extschema@.bins_add(@extschema@.bins, bigint, bigint, bigint) IS 'counts one row in its bin';
+CREATE FUNCTION @extschema@.bins_merge(@extschema@.bins, @extschema@.bins) RETURNS @extschema@.bins
     AS 'MODULE_PATHNAME', 'bins_merge_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bins_merge(bins, bins) IS 'adds counts to others with the same bounds';
+COMMENT ON FUNCTION @extschema@.bins_merge(@extschema@.bins, @extschema@.bins) IS 'adds counts to others with the same bounds';
 
-CREATE AGGREGATE bins_agg(bin bigint, lo bigint, hi bigint) (
-    SFUNC = bins_add, STYPE = bins, COMBINEFUNC = bins_merge, PARALLEL = SAFE
+CREATE AGGREGATE @extschema@.bins_agg(bin bigint, lo bigint, hi bigint) (
+    SFUNC = @extschema@.bins_add, STYPE = @extschema@.bins, COMBINEFUNC = @extschema@.bins_merge, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bins_agg(bigint, bigint, bigint) IS
+COMMENT ON AGGREGATE @extschema@.bins_agg(bigint, bigint, bigint) IS
     'exact counts of the bins lo to hi - 1, at most 2^24 of them; a bin outside counts in the first or last one, a NULL bin not at all; NULL without rows';
-CREATE AGGREGATE bins_agg(b bins) (
-    SFUNC = bins_merge, STYPE = bins, COMBINEFUNC = bins_merge, PARALLEL = SAFE
+CREATE AGGREGATE @extschema@.bins_agg(b @extschema@.bins) (
+    SFUNC = @extschema@.bins_merge, STYPE = @extschema@.bins, COMBINEFUNC = @extschema@.bins_merge, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bins_agg(bins) IS 'exact counts of several values of type bins together; their bounds must be the same';
+COMMENT ON AGGREGATE @extschema@.bins_agg(@extschema@.bins) IS 'exact counts of several values of type bins together; their bounds must be the same';
 
 
 -- Releases of one histogram (histogram.rs, aggregates.rs) ---------------------------------------
 
-CREATE FUNCTION dp_coco_histogram(
-        h coco, epsilon float8, max_size bigint DEFAULT 10000, method text DEFAULT 'auto',
+CREATE FUNCTION @extschema@.dp_coco_histogram(
+        h @extschema@.coco, epsilon float8, max_size bigint DEFAULT 10000, method text DEFAULT 'auto',
         dataset text DEFAULT NULL)
-    RETURNS dp_coco
+    RETURNS @extschema@.dp_coco
     AS 'MODULE_PATHNAME', 'dp_coco_histogram_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_coco_histogram(coco, float8, bigint, text, text) IS
+COMMENT ON FUNCTION @extschema@.dp_coco_histogram(@extschema@.coco, float8, bigint, text, text) IS
     'releases a histogram with epsilon-differential privacy for one entity more or less; the number of groups is public; larger sizes count at max_size; charged to the dataset if one is named';
 
-CREATE FUNCTION dp_coco_histogram_add(internal, size bigint, epsilon float8) RETURNS internal
+CREATE FUNCTION @extschema@.dp_coco_histogram_add(internal, size bigint, epsilon float8) RETURNS internal
     AS 'MODULE_PATHNAME', 'dp_coco_histogram_add_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dp_coco_histogram_add(internal, bigint, float8) IS 'inside of the aggregate dp_coco_histogram';
-CREATE FUNCTION dp_coco_histogram_add(internal, size bigint, epsilon float8, max_size bigint) RETURNS internal
+COMMENT ON FUNCTION @extschema@.dp_coco_histogram_add(internal, bigint, float8) IS 'inside of the aggregate dp_coco_histogram';
+CREATE FUNCTION @extschema@.dp_coco_histogram_add(internal, size bigint, epsilon float8, max_size bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'dp_coco_histogram_add_capped_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dp_coco_histogram_add(internal, bigint, float8, bigint) IS 'inside of the aggregate dp_coco_histogram';
-CREATE FUNCTION dp_coco_histogram_add(internal, size bigint, epsilon float8, max_size bigint, method text) RETURNS internal
+COMMENT ON FUNCTION @extschema@.dp_coco_histogram_add(internal, bigint, float8, bigint) IS 'inside of the aggregate dp_coco_histogram';
+CREATE FUNCTION @extschema@.dp_coco_histogram_add(internal, size bigint, epsilon float8, max_size bigint, method text) RETURNS internal
     AS 'MODULE_PATHNAME', 'dp_coco_histogram_add_by_method_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dp_coco_histogram_add(internal, bigint, float8, bigint, text) IS 'inside of the aggregate dp_coco_histogram';
-CREATE FUNCTION dp_coco_histogram_final(internal) RETURNS dp_coco
+COMMENT ON FUNCTION @extschema@.dp_coco_histogram_add(internal, bigint, float8, bigint, text) IS 'inside of the aggregate dp_coco_histogram';
+CREATE FUNCTION @extschema@.dp_coco_histogram_final(internal) RETURNS @extschema@.dp_coco
     AS 'MODULE_PATHNAME', 'dp_coco_histogram_final_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION dp_coco_histogram_final(internal) IS 'inside of the aggregate dp_coco_histogram';
+COMMENT ON FUNCTION @extschema@.dp_coco_histogram_final(internal) IS 'inside of the aggregate dp_coco_histogram';
 
 -- READ_WRITE: the final function, which draws the noise, runs once per state; no window function
-CREATE AGGREGATE dp_coco_histogram(size bigint, epsilon float8) (
-    SFUNC = dp_coco_histogram_add, STYPE = internal, FINALFUNC = dp_coco_histogram_final,
+CREATE AGGREGATE @extschema@.dp_coco_histogram(size bigint, epsilon float8) (
+    SFUNC = @extschema@.dp_coco_histogram_add, STYPE = internal, FINALFUNC = @extschema@.dp_coco_histogram_final,
     FINALFUNC_MODIFY = READ_WRITE, PARALLEL = UNSAFE
 );
-COMMENT ON AGGREGATE dp_coco_histogram(bigint, float8) IS
+COMMENT ON AGGREGATE @extschema@.dp_coco_histogram(bigint, float8) IS
     'collects group sizes, one row per group, and releases their histogram in one step; NULL and negative sizes count as 0';
-CREATE AGGREGATE dp_coco_histogram(size bigint, epsilon float8, max_size bigint) (
-    SFUNC = dp_coco_histogram_add, STYPE = internal, FINALFUNC = dp_coco_histogram_final,
+CREATE AGGREGATE @extschema@.dp_coco_histogram(size bigint, epsilon float8, max_size bigint) (
+    SFUNC = @extschema@.dp_coco_histogram_add, STYPE = internal, FINALFUNC = @extschema@.dp_coco_histogram_final,
     FINALFUNC_MODIFY = READ_WRITE, PARALLEL = UNSAFE
 );
-COMMENT ON AGGREGATE dp_coco_histogram(bigint, float8, bigint) IS
+COMMENT ON AGGREGATE @extschema@.dp_coco_histogram(bigint, float8, bigint) IS
     'collects group sizes and releases their histogram in one step; larger sizes count at max_size';
-CREATE AGGREGATE dp_coco_histogram(size bigint, epsilon float8, max_size bigint, method text) (
-    SFUNC = dp_coco_histogram_add, STYPE = internal, FINALFUNC = dp_coco_histogram_final,
+CREATE AGGREGATE @extschema@.dp_coco_histogram(size bigint, epsilon float8, max_size bigint, method text) (
+    SFUNC = @extschema@.dp_coco_histogram_add, STYPE = internal, FINALFUNC = @extschema@.dp_coco_histogram_final,
     FINALFUNC_MODIFY = READ_WRITE, PARALLEL = UNSAFE
 );
-COMMENT ON AGGREGATE dp_coco_histogram(bigint, float8, bigint, text) IS
+COMMENT ON AGGREGATE @extschema@.dp_coco_histogram(bigint, float8, bigint, text) IS
     'collects group sizes and releases their histogram in one step, by the named method';
 
 -- CREATE AGGREGATE always writes "immutable". Volatile is the truth, and it is what keeps
@@ -212,29 +217,29 @@ UPDATE pg_catalog.pg_proc SET provolatile = 'v'
 
 -- What a released histogram says (accessors.rs): free post-processing ---------------------------
 
-CREATE FUNCTION dp_unnest(h dp_coco) RETURNS TABLE (size bigint, groups bigint)
+CREATE FUNCTION @extschema@.dp_unnest(h @extschema@.dp_coco) RETURNS TABLE (size bigint, groups bigint)
     AS 'MODULE_PATHNAME', 'dp_unnest_coco_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION dp_unnest(dp_coco) IS 'the histogram as rows, sizes ascending, none with 0 groups';
-CREATE FUNCTION dp_groups(h dp_coco) RETURNS bigint
+COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_coco) IS 'the histogram as rows, sizes ascending, none with 0 groups';
+CREATE FUNCTION @extschema@.dp_groups(h @extschema@.dp_coco) RETURNS bigint
     AS 'MODULE_PATHNAME', 'dp_groups_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_groups(dp_coco) IS 'the number of groups';
-CREATE FUNCTION dp_entities(h dp_coco) RETURNS bigint
+COMMENT ON FUNCTION @extschema@.dp_groups(@extschema@.dp_coco) IS 'the number of groups';
+CREATE FUNCTION @extschema@.dp_entities(h @extschema@.dp_coco) RETURNS bigint
     AS 'MODULE_PATHNAME', 'dp_entities_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_entities(dp_coco) IS 'the number of entities in all groups';
-CREATE FUNCTION dp_quantile(h dp_coco, q float8) RETURNS bigint
+COMMENT ON FUNCTION @extschema@.dp_entities(@extschema@.dp_coco) IS 'the number of entities in all groups';
+CREATE FUNCTION @extschema@.dp_quantile(h @extschema@.dp_coco, q float8) RETURNS bigint
     AS 'MODULE_PATHNAME', 'dp_quantile_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION dp_quantile(dp_coco, float8) IS
+COMMENT ON FUNCTION @extschema@.dp_quantile(@extschema@.dp_coco, float8) IS
     'the smallest size that a share q of the groups does not exceed, 0 <= q <= 1; NULL without groups';
-CREATE FUNCTION dp_mean_size(h dp_coco) RETURNS float8
+CREATE FUNCTION @extschema@.dp_mean_size(h @extschema@.dp_coco) RETURNS float8
     AS 'MODULE_PATHNAME', 'dp_mean_size_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_mean_size(dp_coco) IS 'entities per group; NULL without groups';
-CREATE FUNCTION dp_gini(h dp_coco) RETURNS float8
+COMMENT ON FUNCTION @extschema@.dp_mean_size(@extschema@.dp_coco) IS 'entities per group; NULL without groups';
+CREATE FUNCTION @extschema@.dp_gini(h @extschema@.dp_coco) RETURNS float8
     AS 'MODULE_PATHNAME', 'dp_gini_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_gini(dp_coco) IS
+COMMENT ON FUNCTION @extschema@.dp_gini(@extschema@.dp_coco) IS
     'Gini coefficient of the group sizes, 0 if all are equal; NULL without groups';
-CREATE FUNCTION dp_emd(released dp_coco, exact coco) RETURNS bigint
+CREATE FUNCTION @extschema@.dp_emd(released @extschema@.dp_coco, exact @extschema@.coco) RETURNS bigint
     AS 'MODULE_PATHNAME', 'dp_emd_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_emd(dp_coco, coco) IS
+COMMENT ON FUNCTION @extschema@.dp_emd(@extschema@.dp_coco, @extschema@.coco) IS
     'earth mover''s distance, how many entities the release is off by. CONFIDENTIAL: it is computed from exact data';
 
 
@@ -408,7 +413,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.release_region', '');
 
 -- Datasets and budgets (dataset.rs, ledger.rs) --------------------------------------------------
 
-CREATE FUNCTION dp_create_dataset(
+CREATE FUNCTION @extschema@.dp_create_dataset(
         name text, entities regclass, group_key text[], hierarchy text[],
         groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
         epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
@@ -416,47 +421,47 @@ CREATE FUNCTION dp_create_dataset(
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_create_dataset(text, regclass, text[], text[], regclass, text, float8, float8, text, integer) IS
+COMMENT ON FUNCTION @extschema@.dp_create_dataset(text, regclass, text[], text[], regclass, text, float8, float8, text, integer) IS
     'declares a private table of entities, the key of the group that each belongs to, the hierarchy''s columns from the top level to the leaf (of the public table of groups where given), and the budget. Without a table of groups you declare the groups that occur to be public: that a group exists is then not protected. size_column: rows of entities are groups, whatever their key, with their size in this column, or, if it is of type coco, many groups each; with a table of groups, how many entities a row stands for. One entity more or less is one in the size of one group. privacy_unit: the column that tells whose a row is; max_rows_per_unit of each unit''s rows are used, chosen at random for each release';
 
-CREATE FUNCTION dp_confirm_dataset(name text) RETURNS void
+CREATE FUNCTION @extschema@.dp_confirm_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_confirm_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_confirm_dataset(text) IS
+COMMENT ON FUNCTION @extschema@.dp_confirm_dataset(text) IS
     'the owner confirms that a dataset whose tables were changed since it was declared still means what it did';
 
-CREATE FUNCTION dp_drop_dataset(name text) RETURNS void
+CREATE FUNCTION @extschema@.dp_drop_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_drop_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_drop_dataset(text) IS 'forgets a dataset; its ledger stays';
+COMMENT ON FUNCTION @extschema@.dp_drop_dataset(text) IS 'forgets a dataset; its ledger stays';
 
-CREATE FUNCTION dp_set_smallest_charge(dataset text, epsilon float8) RETURNS void
+CREATE FUNCTION @extschema@.dp_set_smallest_charge(dataset text, epsilon float8) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_set_smallest_charge_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_set_smallest_charge(text, float8) IS
+COMMENT ON FUNCTION @extschema@.dp_set_smallest_charge(text, float8) IS
     'sets the least epsilon of a release by a role that the dataset was granted to, at first 1/10000 of the budget: it bounds how often what noise does not cover, such as how long a release takes, can be observed. With a delta_budget a release also has to use up as large a share of the zCDP bound. The owner is exempt';
 
-CREATE FUNCTION dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL) RETURNS void
+CREATE FUNCTION @extschema@.dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_grant(text, regrole, float8) IS
+COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8) IS
     'lets a role release from a dataset whose tables it cannot read, up to epsilon_limit of the dataset''s budget; granting again changes the limit and keeps what was spent';
 
-CREATE FUNCTION dp_revoke(dataset text, role regrole) RETURNS void
+CREATE FUNCTION @extschema@.dp_revoke(dataset text, role regrole) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_revoke_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_revoke(text, regrole) IS 'takes back what dp_grant gave';
+COMMENT ON FUNCTION @extschema@.dp_revoke(text, regrole) IS 'takes back what dp_grant gave';
 
-CREATE FUNCTION dp_budget(dataset text)
+CREATE FUNCTION @extschema@.dp_budget(dataset text)
     RETURNS TABLE (epsilon_budget numeric, epsilon_spent numeric, epsilon_left numeric,
                    delta_budget numeric, delta_spent numeric, releases bigint,
                    epsilon_sum numeric, epsilon_zcdp float8, rho float8)
     AS 'MODULE_PATHNAME', 'dp_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_budget(text) IS
+COMMENT ON FUNCTION @extschema@.dp_budget(text) IS
     'what is spent and left of a dataset''s budget. epsilon_spent and delta_spent are of the smaller of two valid bounds: the plain sums while the deltas add up to at most half of the delta budget, and the conversion of the summed zCDP loss rho at the other half';
 
-CREATE FUNCTION dp_verify_ledger()
+CREATE FUNCTION @extschema@.dp_verify_ledger()
     RETURNS TABLE (entries bigint, epochs bigint, whole boolean, problem text)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp ROWS 1
 BEGIN ATOMIC
@@ -485,20 +490,20 @@ BEGIN ATOMIC
     SELECT (SELECT count(*) FROM dp.charge), (SELECT count(*) FROM dp.epoch), p.problem IS NULL, p.problem
       FROM problems AS p;
 END;
-COMMENT ON FUNCTION dp_verify_ledger() IS
+COMMENT ON FUNCTION @extschema@.dp_verify_ledger() IS
     'recomputes the ledger''s hash chain and sums: whole is true if no entry was changed, removed or put in between. More than one epoch means that the database was restored from a backup, or promoted, since the first charge';
 
 
 -- Releases of a hierarchy (hierarchy.rs, leaf_histograms.rs, explain_hierarchy.rs, consistent.rs) -----
 
-CREATE FUNCTION dp_hierarchy_release(
+CREATE FUNCTION @extschema@.dp_hierarchy_release(
         dataset text, epsilon float8, estimators text[] DEFAULT '{auto}',
         consistency text DEFAULT 'matching', max_size bigint DEFAULT 10000,
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], size bigint, groups bigint)
     AS 'MODULE_PATHNAME', 'dp_hierarchy_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_hierarchy_release(text, float8, text[], text, bigint, float8[], text) IS
+COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(text, float8, text[], text, bigint, float8[], text) IS
     'releases the histogram of every region of a dataset''s hierarchy with epsilon-differential privacy: integers that are not negative, add up, and keep the public numbers of groups. Rows with groups = 0 are left out; the root''s path is {}. A release with a name is stored and answered from the store, free, when asked for again';
 
 CREATE FUNCTION dp.leaf_histograms_add(internal, max_size bigint, VARIADIC "any") RETURNS internal
@@ -530,91 +535,91 @@ CREATE FUNCTION dp.region_name(anyelement) RETURNS text
 COMMENT ON FUNCTION dp.region_name(anyelement) IS
     'inside of dp_hierarchy_release: what a value prints as, NULL if that is too long for the name of a region';
 
-CREATE FUNCTION dp_explain_hierarchy(
+CREATE FUNCTION @extschema@.dp_explain_hierarchy(
         dataset text, epsilon float8, estimators text[] DEFAULT NULL, consistency text[] DEFAULT NULL,
         max_size bigint DEFAULT 10000, budget_shares float8[] DEFAULT NULL,
-        release text DEFAULT NULL, shape dp_coco DEFAULT NULL, mean_size float8 DEFAULT NULL, simulations int DEFAULT 10)
+        release text DEFAULT NULL, shape @extschema@.dp_coco DEFAULT NULL, mean_size float8 DEFAULT NULL, simulations int DEFAULT 10)
     RETURNS TABLE (level int, regions bigint, estimators text[], consistency text, expected_emd float8,
                    standard_error float8, obtained text, chosen boolean)
     AS 'MODULE_PATHNAME', 'dp_explain_hierarchy_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_explain_hierarchy(text, float8, text[], text[], bigint, float8[], text, dp_coco, float8, int) IS
+COMMENT ON FUNCTION @extschema@.dp_explain_hierarchy(text, float8, text[], text[], bigint, float8[], text, @extschema@.dp_coco, float8, int) IS
     'how many entities a region of each level would be off by (the mean earth mover''s distance, and the standard error of its simulation) if dp_hierarchy_release were called with these arguments, for every estimator (a word, or one per level: Hc/Hc/Hg, or a choice: select:cut|Hc|Hg) with every consistency method. The data are made up from what is public: an earlier release of the dataset, or the regions'' numbers of groups with sizes of the given shape, or of a heavy-tailed one with this mean size (10). Reads no private row, costs no budget; the same call gives the same answer';
 
-CREATE FUNCTION dp_hierarchy_consistent(
+CREATE FUNCTION @extschema@.dp_hierarchy_consistent(
         source regclass, consistency text DEFAULT 'matching', totals regclass DEFAULT NULL)
     RETURNS TABLE (level int, path text[], size bigint, groups bigint)
     AS 'MODULE_PATHNAME', 'dp_hierarchy_consistent_wrapper' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000;
-COMMENT ON FUNCTION dp_hierarchy_consistent(regclass, text, regclass) IS
+COMMENT ON FUNCTION @extschema@.dp_hierarchy_consistent(regclass, text, regclass) IS
     'makes any noisy hierarchy consistent: integers that are not negative, children summing to parents for every size. source: a table or view with path text[], size, groups (any numbers) and, if known, variance; a size without a row counts as 0 groups. totals: path text[], groups where the number of groups is public, for the root alone or for every region (pgsr, topdown and chain keep the root''s). Post-processing of what you may read: it needs no dataset and costs no budget';
 
 
 -- Range sums (ranges.rs) ------------------------------------------------------------------------
 
-CREATE FUNCTION dp_range_release(
-        b bins, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
+CREATE FUNCTION @extschema@.dp_range_release(
+        b @extschema@.bins, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
         dataset text DEFAULT NULL)
-    RETURNS dp_ranges
+    RETURNS @extschema@.dp_ranges
     AS 'MODULE_PATHNAME', 'dp_range_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_range_release(bins, float8, float8, text, text) IS
+COMMENT ON FUNCTION @extschema@.dp_range_release(@extschema@.bins, float8, float8, text, text) IS
     'releases the counts of bins with (epsilon, delta)-differential privacy for one row more or less, so that any range sum can be read off; charged to the dataset if one is named';
 
-CREATE FUNCTION dp_range_sum(r dp_ranges, range int8range) RETURNS float8
+CREATE FUNCTION @extschema@.dp_range_sum(r @extschema@.dp_ranges, range int8range) RETURNS float8
     AS 'MODULE_PATHNAME', 'dp_range_sum_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION dp_range_sum(dp_ranges, int8range) IS
+COMMENT ON FUNCTION @extschema@.dp_range_sum(@extschema@.dp_ranges, int8range) IS
     'how many rows lie in a range, estimated from a release: in the part of it that is inside of the bounds, 0 if it is empty. Free post-processing';
-CREATE FUNCTION dp_range_sums(r dp_ranges, ranges int8range[])
+CREATE FUNCTION @extschema@.dp_range_sums(r @extschema@.dp_ranges, ranges int8range[])
     RETURNS TABLE (range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION dp_range_sums(dp_ranges, int8range[]) IS
+COMMENT ON FUNCTION @extschema@.dp_range_sums(@extschema@.dp_ranges, int8range[]) IS
     'how many rows lie in each of the ranges, with the exact standard deviation of each answer''s noise. Free post-processing';
-CREATE FUNCTION dp_unnest(r dp_ranges) RETURNS TABLE (bin bigint, value float8, stddev float8)
+CREATE FUNCTION @extschema@.dp_unnest(r @extschema@.dp_ranges) RETURNS TABLE (bin bigint, value float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_unnest_ranges_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
-COMMENT ON FUNCTION dp_unnest(dp_ranges) IS 'every bin with the estimate of its count and the standard deviation of the noise';
+COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_ranges) IS 'every bin with the estimate of its count and the standard deviation of the noise';
 
-CREATE FUNCTION dp_range_sums(
+CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto')
     RETURNS TABLE (range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_numbers_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_range_sums(text, text, int8range[], float8, float8, int8range, text) IS
+COMMENT ON FUNCTION @extschema@.dp_range_sums(text, text, int8range[], float8, float8, int8range, text) IS
     'how many rows of a dataset''s private table have a value in each of the ranges, from one release, with the exact standard deviation of each answer''s noise. Values outside of bounds count in the first or last bin, NULL in none; without bounds the bins are those of the ranges and one more on either side';
 
-CREATE FUNCTION dp_range_sums(
+CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8, delta float8 DEFAULT 0,
         bounds daterange DEFAULT NULL, method text DEFAULT 'auto')
     RETURNS TABLE (range daterange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_dates_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_range_sums(text, text, daterange[], interval, float8, float8, daterange, text) IS
+COMMENT ON FUNCTION @extschema@.dp_range_sums(text, text, daterange[], interval, float8, float8, daterange, text) IS
     'the same for a column of type date, in bins of bin_width that begin at the lower end of bounds, or else at the least end of the ranges; all ends must lie whole bins apart';
 
-CREATE FUNCTION dp_range_sums(
+CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8, delta float8 DEFAULT 0,
         bounds tsrange DEFAULT NULL, method text DEFAULT 'auto')
     RETURNS TABLE (range tsrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamps_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_range_sums(text, text, tsrange[], interval, float8, float8, tsrange, text) IS
+COMMENT ON FUNCTION @extschema@.dp_range_sums(text, text, tsrange[], interval, float8, float8, tsrange, text) IS
     'the same for a column of type timestamp, in bins of bin_width that begin at the lower end of bounds, or else at the least end of the ranges; all ends must lie whole bins apart';
 
-CREATE FUNCTION dp_range_sums(
+CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8, delta float8 DEFAULT 0,
         bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto')
     RETURNS TABLE (range tstzrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamptzs_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp_range_sums(text, text, tstzrange[], interval, float8, float8, tstzrange, text) IS
+COMMENT ON FUNCTION @extschema@.dp_range_sums(text, text, tstzrange[], interval, float8, float8, tstzrange, text) IS
     'the same for a column of type timestamptz, in bins of bin_width that begin at the lower end of bounds, or else at the least end of the ranges; all ends must lie whole bins apart';
 
-CREATE FUNCTION dp_explain_ranges(
+CREATE FUNCTION @extschema@.dp_explain_ranges(
         bins bigint, epsilon float8, delta float8 DEFAULT 0, workload text DEFAULT 'all',
         methods text[] DEFAULT NULL, branching int DEFAULT NULL)
     RETURNS TABLE (method text, branching int, mean_variance float8, max_variance float8, svd_ratio float8, chosen boolean)
     AS 'MODULE_PATHNAME', 'dp_explain_ranges_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
-COMMENT ON FUNCTION dp_explain_ranges(bigint, float8, float8, text, text[], int) IS
+COMMENT ON FUNCTION @extschema@.dp_explain_ranges(bigint, float8, float8, text, text[], int) IS
     'the exact variance of the answers of each method over a workload (all, prefix, nodes), for the noise as implemented, and which one auto takes. Reads no data, costs no budget';
 
 
@@ -733,7 +738,7 @@ GRANT SELECT ON dp.datasets, dp.grants, dp.ledger, dp.releases, dp.release_rows,
 --
 -- Every remedy can be executed as it is; where no statement helps it is a comment. What was revoked
 -- from PUBLIC can be granted to the roles that need it, such as pg_monitor.
-CREATE FUNCTION dp_check_privileges(role regrole)
+CREATE FUNCTION @extschema@.dp_check_privileges(role regrole)
     RETURNS TABLE (dataset text, hole text, object text, remedy text)
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1133,5 +1138,5 @@ BEGIN
            AND (t.privileges IS NULL OR g.privilege_type = ANY (t.privileges))
     ) AS found ORDER BY 1, 2, 3, 4;
 END $$;
-COMMENT ON FUNCTION dp_check_privileges(regrole) IS
+COMMENT ON FUNCTION @extschema@.dp_check_privileges(regrole) IS
     'by which privileges a role could learn about private rows of your datasets around pg_dp, each with a statement that takes it away';
