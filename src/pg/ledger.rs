@@ -6,6 +6,7 @@
 
 use super::catalog::Dataset;
 use super::errors::{Result, error, internal};
+use super::locality::refuse_worker_node;
 use super::session::{current_role, role_name};
 use super::worker;
 use crate::privacy::{Epsilon, Totals};
@@ -57,8 +58,9 @@ enum Answer {
 /// Charges a dataset's budget, durably. Returns the number of the ledger's entry.
 ///
 /// Errors: less than the charge is left (nothing is spent then); the dataset or the grant is gone
-/// or not committed yet; the worker could not do it.
+/// or not committed yet; the worker could not do it; another node of a cluster has the ledger.
 pub(super) fn charge(charge: &Charge) -> Result<i64> {
+    refuse_worker_node()?;
     let Charge { dataset, function, epsilon, delta, rho, mechanism, name } = charge;
     let mut parameters = mechanism.clone();
     parameters["name"] = (*name).into();

@@ -23,6 +23,7 @@ mod jsonb;
 mod leaf_histograms;
 mod leaves;
 mod ledger;
+mod locality;
 mod progress;
 mod ranges;
 mod relation;

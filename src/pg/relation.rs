@@ -1,6 +1,7 @@
 //! The tables of a dataset, as PostgreSQL's catalog describes them.
 
 use super::errors::{Result, error, invalid};
+use super::locality::refuse_elsewhere;
 use super::session::{exists, role_name};
 use super::stream::Layout;
 use pgrx::pg_sys::Oid;
@@ -70,7 +71,12 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
         _ => Some("is no table"),
     };
     match refusal {
-        None => Ok(relation),
+        None => {
+            for part in parts(oid) {
+                refuse_elsewhere(part, argument)?;
+            }
+            Ok(relation)
+        }
         Some(reason) => Err(error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
             format!("{argument}: {own_name} {reason}"),
@@ -78,6 +84,27 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
         .set_hint(
             "Use a plain or partitioned table or a materialized view, without row-level security.",
         )),
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// catalog/pg_inherits.h
+    fn find_all_inheritors(
+        parent: Oid,
+        lock: pg_sys::LOCKMODE,
+        parents: *mut *mut pg_sys::List,
+    ) -> *mut pg_sys::List;
+}
+
+/// The relation and its partitions and children at any depth as of now, locked until the end of the
+/// transaction.
+fn parts(oid: Oid) -> Vec<Oid> {
+    let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    unsafe {
+        let list = pg_sys::ffi::pg_guard_ffi_boundary(|| {
+            find_all_inheritors(oid, lock, std::ptr::null_mut())
+        });
+        (0..pg_sys::list_length(list)).map(|n| pg_sys::list_nth_oid(list, n)).collect()
     }
 }
 
