@@ -6,6 +6,7 @@
 
 use super::catalog::Dataset;
 use super::errors::{Result, error, internal, invalid};
+use super::locality::refuse_worker_node;
 use super::session::{current_role, role_name};
 use super::surroundings::check_surroundings;
 use super::worker;
@@ -60,9 +61,11 @@ enum Answer {
 ///
 /// Errors: less than the charge is left, or it is smaller than a role with a grant may ask for
 /// (nothing is spent then); the dataset or the grant is gone or not committed yet; the worker could
-/// not do it; nothing can be released here (see [`check_surroundings`]).
+/// not do it; nothing can be released here (see [`check_surroundings`]);
+/// another node of a cluster has the ledger.
 pub(super) fn charge(charge: &Charge) -> Result<i64> {
     check_surroundings()?;
+    refuse_worker_node()?;
     let Charge { dataset, function, epsilon, delta, rho, mechanism, name } = charge;
     let mut parameters = mechanism.clone();
     parameters["name"] = (*name).into();

@@ -27,6 +27,7 @@ mod leaf_histograms;
 mod leaf_reading;
 mod leaves;
 mod ledger;
+mod locality;
 mod progress;
 mod query;
 mod ranges;

@@ -1,6 +1,7 @@
 //! The tables of a dataset, as PostgreSQL's catalog describes them.
 
 use super::errors::{Result, error, invalid};
+use super::locality::refuse_elsewhere;
 use super::session::{exists, role_name};
 use super::stream::Layout;
 use pgrx::pg_sys::Oid;
@@ -93,21 +94,18 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
     };
     let parts = parts(oid);
     let of_part = |part: &Oid| describe(*part).and_then(|part| unfit_part(&part));
-    match unfit(&described).or_else(|| parts.iter().find_map(of_part)) {
-        None => Ok(Relation {
-            oid,
-            owner: described.owner,
-            name: quote_qualified_identifier(described.schema, described.name),
-            parts,
-        }),
-        Some(reason) => Err(error(
+    if let Some(reason) = unfit(&described).or_else(|| parts.iter().find_map(of_part)) {
+        return Err(error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
             format!("{argument}: {} {reason}", described.name),
         )
         .set_hint(
             "Use a plain or partitioned table or a materialized view, without row-level security.",
-        )),
+        ));
     }
+    parts.iter().try_for_each(|part| refuse_elsewhere(*part, argument))?;
+    let name = quote_qualified_identifier(described.schema, described.name);
+    Ok(Relation { oid, owner: described.owner, name, parts })
 }
 
 /// Why a relation cannot be a table of a dataset.

@@ -127,6 +127,21 @@ close() {
     unset "input[$1]" "output[$1]" "process[$1]"
 }
 
+# For attacks that start servers of their own: as_server runs something as the user of the server at hand, in whose
+# folder there is room for them.
+may_start_servers() {
+    [[ -S $PGHOST/.s.PGSQL.$PGPORT ]] || skip "PGHOST is not the folder of this machine's server"
+    owner=$(stat -c %U "$PGHOST/.s.PGSQL.$PGPORT")
+    if [[ $(id -un) == "$owner" ]]; then
+        as_server() { "$@"; }
+    elif ((EUID == 0)); then
+        as_server() { (cd / && runuser -u "$owner" -- env PATH="$PATH" PGHOST="$PGHOST" PGPORT="$PGPORT" PGUSER="$PGUSER" "$@"); }
+    else
+        skip "only root and $owner, the server's user, can start another server"
+    fi
+    unset RUST_BACKTRACE RUST_LIB_BACKTRACE # they would be the new server's, and its errors long
+}
+
 # For attacks at random moments: `strike KIND MICROSECONDS ACTION` waits in the background for the session called victim
 # (caller) or the ledger's worker, then so long, and then does ACTION(pid); it gives up if the victim has come and gone.
 # Returns when it is ready. `met` waits for it and sets $met to what ACTION returned, empty if it met nothing.
