@@ -535,6 +535,11 @@ CREATE FUNCTION dp.region_name(anyelement) RETURNS text
 COMMENT ON FUNCTION dp.region_name(anyelement) IS
     'inside of dp_hierarchy_release: what a value prints as, NULL if that is too long for the name of a region';
 
+CREATE FUNCTION dp.is_short(anyelement) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'is_short_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION dp.is_short(anyelement) IS
+    'inside of dp_hierarchy_release: whether a value is short enough to be compared without an error, whatever it is';
+
 CREATE FUNCTION @extschema@.dp_explain_hierarchy(
         dataset text, epsilon float8, estimators text[] DEFAULT NULL, consistency text[] DEFAULT NULL,
         max_size bigint DEFAULT 10000, budget_shares float8[] DEFAULT NULL,
@@ -1057,7 +1062,7 @@ BEGIN
                   -- statistics, before the privileges on its tables are checked; those on a schema come first
         SELECT DISTINCT p.dataset, 'the schema of the private table: plans with estimates can be printed', schemas,
                n.oid, '', n.nspacl, ARRAY['USAGE'], n.nspowner, true,
-               CASE WHEN n.nspname = 'public' THEN ' -- or have the table in another schema, which is better' ELSE '' END
+               CASE WHEN n.nspname = 'public' OR n.oid = (SELECT x.extnamespace FROM pg_catalog.pg_extension AS x WHERE x.extname = 'pg_dp') THEN ' -- or have the table in another schema, which is better' ELSE '' END
           FROM private AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.relid AND p.part < 4
           JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         UNION ALL

@@ -137,6 +137,11 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
         |row| Ok((row.get::<Oid>(1)?, row.get::<Oid>(2)?, row.get::<Oid>(3)?)),
     )?;
     if let Some((Some(entities), groups, Some(owner))) = found {
+        if (entities, groups) != (dataset.source.entities, dataset.source.groups) {
+            pgrx::notice!(
+                "the tables of the dataset are now others than before, of the same names"
+            );
+        }
         (dataset.source.entities, dataset.source.groups, dataset.owner) = (entities, groups, owner);
     }
     let fingerprint = fingerprint(&dataset.source, dataset.owner)?;
@@ -177,12 +182,17 @@ fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result
             "Roles with a grant can release at most the budget divided by it times.",
         )
     })?;
-    execute(
-        "UPDATE dp.dataset SET smallest_charge = $2::numeric WHERE id = $1",
+    let set = execute(
+        "UPDATE dp.dataset SET smallest_charge = $2::numeric WHERE id = $1 AND epsilon_budget >= $2::numeric RETURNING id",
         &[dataset.id.into(), epsilon.decimal().into()],
         |_| Ok(()),
     )?;
-    Ok(())
+    set.ok_or_else(|| {
+        invalid(
+            format!("epsilon must not exceed the budget of the dataset, got {}", epsilon.decimal()),
+            "No role with a grant could release; dp_revoke takes a grant back.",
+        )
+    })
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

@@ -15,7 +15,7 @@ use super::leaves::{KnownGroups, Leaves, too_many_regions};
 use super::query::Query;
 use super::relation::{Column, Relation, open};
 use super::session::{checkpoint, extension_type};
-use super::source::{Source, distinct, label, not_null, quoted};
+use super::source::{Source, comparable, distinct, label, not_null, quoted};
 use super::stream::{self, Layout};
 use crate::coco::Coco;
 use crate::hierarchy::Tree;
@@ -175,8 +175,9 @@ impl Source {
         let listed: String = names.iter().map(|name| format!("{name}, ")).collect();
         let Some(groups) = &tables.groups else {
             return format!(
-                "SELECT {labelled}count(*) FROM {entities} WHERE {} GROUP BY {}",
+                "SELECT {labelled}count(*) FROM {entities} WHERE {} AND {} GROUP BY {}",
                 not_null(&distinct(&self.group_key, &self.hierarchy)),
+                comparable(&key),
                 [&key[..], &names].concat().join(", ")
             );
         };
@@ -189,13 +190,15 @@ impl Source {
             ),
         };
         let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
+        let short_key = comparable(&key);
         let (key, has_key) = (key.join(", "), not_null(&key));
         format!(
             "SELECT {listed}coalesce(e.{SIZE}, 0) \
                FROM (SELECT {labelled}{key} FROM {} WHERE {has_key}) AS g \
                LEFT JOIN (SELECT {key}, {counted} AS {SIZE} FROM {entities} \
-                           WHERE {has_key} GROUP BY {key}) AS e ON {}",
+                           WHERE {has_key} AND {} GROUP BY {key}) AS e ON {}",
             groups.name,
+            short_key,
             on.join(" AND "),
         )
     }
@@ -239,4 +242,10 @@ impl LeafReading {
 #[pg_extern(stable, parallel_safe)]
 fn region_name(value: pgrx::AnyElement) -> Option<String> {
     unsafe { stream::region_name(value.oid(), value.datum()) }
+}
+
+/// Whether a value is short enough for queries that compare it: some comparisons fail on very long ones.
+#[pg_extern(immutable, parallel_safe)]
+fn is_short(value: pgrx::AnyElement) -> bool {
+    unsafe { stream::is_short(value.oid(), value.datum()) }
 }

@@ -8,7 +8,7 @@
 use super::errors::{Result, error, internal, invalid};
 use super::query::Query;
 use super::session::checkpoint;
-use super::stream::{Layout, MOST_NAME_BYTES, StreamedRow};
+use super::stream::{Layout, MOST_NAME_BYTES, MOST_STORED_BYTES, StreamedRow};
 use super::temporary_file::BufferedFile;
 use crate::coco::{
     Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
@@ -183,7 +183,10 @@ impl Leaves {
         region.ok_or_else(|| {
             invalid(
                 "hierarchy: the name of a region in the table of groups is too long",
-                format!("A name may take {MOST_NAME_BYTES} bytes. Nothing was spent."),
+                format!(
+                    "Nothing was spent. A name may take {MOST_NAME_BYTES} bytes; a value of a type that is \
+                     no text, {MOST_STORED_BYTES} as it is stored."
+                ),
             )
         })
     }

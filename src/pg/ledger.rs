@@ -52,7 +52,7 @@ enum Answer {
     Charged { entry: i64 },
     BudgetExceeded { left: String, delta_left: String },
     LimitExceeded { left: String },
-    TooSmall { smallest: String, zcdp: bool },
+    TooSmall { smallest: String, rho_alone: bool },
     NoDataset,
     NoGrant,
 }
@@ -88,7 +88,10 @@ pub(super) fn charge(charge: &Charge) -> Result<i64> {
             PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             format!("epsilon {epsilon} exceeds what is left of {whose} dataset \"{name}\": {left}"),
         )
-        .set_hint("Nothing was spent. dp_budget shows the budget, dp.ledger every charge.")
+        .set_hint(
+            "Nothing was spent. dp_budget shows the budget, dp.grants each role's limit, and to the \
+             owner dp.ledger every charge.",
+        )
     };
     match answer {
         Answer::Charged { entry } => Ok(entry),
@@ -107,14 +110,22 @@ pub(super) fn charge(charge: &Charge) -> Result<i64> {
              the zCDP bound at the other half has to fit: dp_budget shows both.",
         )),
         Answer::LimitExceeded { left } => Err(exceeded("your limit on", left)),
-        Answer::TooSmall { smallest, zcdp } => Err(invalid(
+        Answer::TooSmall { smallest, rho_alone: false } => Err(invalid(
             format!(
                 "epsilon {epsilon} is below the smallest charge to dataset \"{name}\" by a role with \
-                 a grant: {smallest}{}",
-                if zcdp { ", with as large a share of what the zCDP bound allows" } else { "" }
+                 a grant: {smallest}"
             ),
             "Nothing was spent. Ask with a larger epsilon; the dataset's owner can lower the bound \
              with dp_set_smallest_charge.",
+        )),
+        Answer::TooSmall { smallest, rho_alone: true } => Err(invalid(
+            format!(
+                "epsilon {epsilon}: its zCDP loss, rho {rho}, is below the smallest charge to dataset \
+                 \"{name}\" by a role with a grant, {smallest} and the same share of what its \
+                 delta_budget allows of rho"
+            ),
+            "Nothing was spent. Ask with a larger epsilon: up to some dozen times the smallest one \
+             may be needed. The dataset's owner can lower the bound with dp_set_smallest_charge.",
         )),
         Answer::NoDataset => Err(error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
@@ -180,10 +191,11 @@ fn check_and_record(
             let times = row.get::<f64>(10)?.unwrap_or(0.0);
             let alike = Totals { epsilon_sum: 0.0, rho: rho * times, delta_sum: 0.0 };
             let zcdp = alike.zcdp(delta_budget);
-            let large = row.get(9)?.unwrap_or(false) && zcdp.is_none_or(|e| e >= budget);
+            let large_epsilon = row.get(9)?.unwrap_or(false);
+            let large = large_epsilon && zcdp.is_none_or(|e| e >= budget);
             let too_small = (!large).then_some(Answer::TooSmall {
                 smallest: row.get(11)?.unwrap_or_default(),
-                zcdp: zcdp.is_some(),
+                rho_alone: large_epsilon,
             });
             Ok((within, left, delta_left, too_small))
         },

@@ -49,4 +49,5 @@ pub extern "C-unwind" fn _PG_init() {
     for variable in ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"] {
         unsafe { std::env::remove_var(variable) };
     }
+    session::define_settings();
 }

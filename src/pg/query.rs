@@ -49,7 +49,8 @@ impl Query {
             with_workers(workers, plan)
         };
         let query = Query { sql, plan };
-        let is_checked = |oid| tables.iter().any(|table| table.parts.contains(&oid));
+        let is_checked =
+            |oid| tables.iter().any(|table| table.parts.iter().any(|part| part.oid == oid));
         if !query.relations().all(is_checked) {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
@@ -58,6 +59,12 @@ impl Query {
             .set_hint("A partition is being attached. Nothing was spent; try again."));
         }
         Ok(query)
+    }
+
+    /// Whether there is any row.
+    pub(super) fn has_rows(self) -> bool {
+        let found = |_: &StreamedRow| Err(());
+        self.run(found).is_err()
     }
 
     /// The relations that the plan reads.

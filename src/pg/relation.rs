@@ -17,7 +17,13 @@ pub(super) struct Relation {
     /// Schema-qualified and quoted.
     pub(super) name: String,
     /// Itself and its partitions and children at any depth, all of them found fit and locked.
-    pub(super) parts: Vec<Oid>,
+    pub(super) parts: Vec<Part>,
+}
+
+pub(super) struct Part {
+    pub(super) oid: Oid,
+    owner: Oid,
+    name: String,
 }
 
 /// A column that is used.
@@ -92,8 +98,10 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
              confirms it with dp_confirm_dataset; else dp_drop_dataset drops the dataset.",
         ));
     };
-    let parts = parts(oid);
-    let of_part = |part: &Oid| describe(*part).and_then(|part| unfit_part(&part));
+    // one that is dropped meanwhile is none
+    let parts = parts(oid).into_iter().filter_map(|part| Some((part, describe(part)?)));
+    let parts: Vec<(Oid, Described)> = parts.collect();
+    let of_part = |(_, part): &(Oid, Described)| unfit_part(part);
     if let Some(reason) = unfit(&described).or_else(|| parts.iter().find_map(of_part)) {
         return Err(error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
@@ -103,7 +111,10 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
             "Use a plain or partitioned table or a materialized view, without row-level security.",
         ));
     }
-    parts.iter().try_for_each(|part| refuse_elsewhere(*part, argument))?;
+    parts.iter().try_for_each(|(part, _)| refuse_elsewhere(*part, argument))?;
+    let parts =
+        parts.into_iter().map(|(oid, part)| Part { oid, owner: part.owner, name: part.name });
+    let parts = parts.collect();
     let name = quote_qualified_identifier(described.schema, described.name);
     Ok(Relation { oid, owner: described.owner, name, parts })
 }
@@ -155,6 +166,20 @@ impl Relation {
             "Role {}, the dataset's owner, needs the SELECT privilege on the table.",
             role_name(role)
         )))
+    }
+
+    /// Refuses a part that a role without the reader's rights owns: its constraints and indexes could call code
+    /// of that role's, which would run with the reader's.
+    pub(super) fn check_trusted_by(&self, reader: Oid, argument: &str) -> Result<()> {
+        let trusted = |part: &&Part| unsafe { pg_sys::has_privs_of_role(part.owner, reader) };
+        match self.parts.iter().find(|part| !trusted(part)) {
+            None => Ok(()),
+            Some(part) => Err(error(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("{argument}: {}, a part of {}, has another owner", part.name, self.name),
+            )
+            .set_hint("All parts are read with the rights of one role, the owner of entities.")),
+        }
     }
 
     /// Errors: there is no such column; it is computed when it is read, by an expression that

@@ -1,6 +1,7 @@
 //! Acting as another role for a while, reading under one snapshot, and being cancelled.
 
 use super::errors::{Result, internal};
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::ffi::{CStr, CString};
@@ -61,11 +62,12 @@ fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
 ///
 /// Otherwise the session's own settings could print the plan of the inner query, and EXPLAIN (ANALYZE,
 /// BUFFERS) would count the pages that it read. What PostgreSQL or the code of a table's owner has to
-/// say meanwhile is for nobody. Temporary files lie where the database has them, whatever
-/// they take: a limit would be met or not as there are rows. The settings of output formats are fixed, so that a
+/// say meanwhile is for nobody. From where on rows go to temporary files is the administrator's choice; these
+/// lie where the database has them, whatever they take: a limit would be met or not as there are rows. The settings of output formats are fixed, so that a
 /// region has one name for everybody, and so is the search_path. (What is planned is planned alike under any other
 /// settings: see `query`.)
 pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
+    let work_mem = CString::new(WORK_MEM.get().to_string()).unwrap_or_default();
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
         for (name, value) in [
@@ -77,6 +79,8 @@ pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
             (c"trace_sort", c"off"),
             (c"jit", c"off"),
             (c"max_parallel_workers_per_gather", c"0"), // but for those that a query asks for
+            (c"work_mem", work_mem.as_c_str()),
+            (c"hash_mem_multiplier", c"1"),
             (c"temp_file_limit", c"-1"),
             (c"temp_tablespaces", c""),
             (c"enable_partitionwise_aggregate", c"off"),
@@ -95,6 +99,24 @@ pub(super) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
         pg_sys::AtEOXact_GUC(false, level); // after an error the transaction's end does it
         result
     }
+}
+
+/// How much memory, in kB, the reading of a release may take before it puts rows aside in files: where that
+/// is so shows, so no caller may choose it.
+static WORK_MEM: GucSetting<i32> = GucSetting::<i32>::new(16 << 10);
+
+pub(super) fn define_settings() {
+    GucRegistry::define_int_guc(
+        c"pg_dp.work_mem",
+        c"Sets the memory that the reading of a release may take.",
+        c"More than that is put aside in temporary files. The session's work_mem does not count there.",
+        &WORK_MEM,
+        64,
+        i32::MAX / 1024,
+        GucContext::Suset,
+        GucFlags::UNIT_KB,
+    );
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"pg_dp".as_ptr()) };
 }
 
 /// What the session has used so far; put back when the reading ends, also by an error.
@@ -121,6 +143,18 @@ pub(super) fn with_workers<T>(workers: i32, action: impl FnOnce() -> T) -> T {
         let result = action();
         pg_sys::AtEOXact_GUC(false, level); // after an error the transaction's end does it
         result
+    }
+}
+
+/// Whether more than half of the stack is used.
+pub(super) fn stack_is_half_used() -> bool {
+    let half = CString::new((unsafe { pg_sys::max_stack_depth } / 2).max(100).to_string());
+    unsafe {
+        let level = pg_sys::NewGUCNestLevel();
+        set_for_now(c"max_stack_depth", &half.unwrap_or_default());
+        let is_used = pg_sys::stack_is_too_deep();
+        pg_sys::AtEOXact_GUC(false, level);
+        is_used
     }
 }
 

@@ -3,8 +3,9 @@
 
 use super::errors::{Result, error, invalid};
 use super::kinship::check_apart;
+use super::query::Query;
 use super::relation::{Relation, open};
-use super::session::{exists, extension_type, read_rows};
+use super::session::{extension_type, read_rows};
 use crate::hierarchy::MAX_LEVELS;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
@@ -40,6 +41,7 @@ impl Source {
     pub(super) fn reader(&self, dataset_owner: Oid) -> Result<Oid> {
         let entities = open(self.entities, "entities")?;
         entities.check_readable_by(dataset_owner)?;
+        entities.check_trusted_by(entities.owner, "entities")?;
         if let Some(groups) = self.groups {
             let groups = open(groups, "groups")?;
             groups.check_readable_by(dataset_owner)?;
@@ -51,6 +53,7 @@ impl Source {
                 )
                 .set_hint("Both are read with the rights of one role, the owner of entities."));
             }
+            groups.check_trusted_by(entities.owner, "groups")?;
         }
         Ok(entities.owner)
     }
@@ -247,10 +250,12 @@ impl Source {
                 )
             }
         };
-        if !exists(&repeated)? {
+        if !Query::plan(&repeated, &[&checked], 0)?.has_rows() {
             return Ok(());
         }
-        let message = format!("the hierarchy is no tree: a group occurs more than once in {table}");
+        let often =
+            if self.groups.is_some() { "more than once" } else { "in more than one region" };
+        let message = format!("the hierarchy is no tree: a group occurs {often} in {table}");
         Err(error(PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION, message).set_hint(
             match self.groups {
                 Some(_) => {
@@ -270,7 +275,7 @@ impl Source {
         for column in &self.hierarchy {
             let quoted = quote_identifier(column);
             let sql = format!("SELECT 1 FROM {} WHERE {quoted} IS NULL LIMIT 1", groups.name);
-            if exists(&sql)? {
+            if Query::plan(&sql, &[groups], 0)?.has_rows() {
                 return Ok(Some(column));
             }
         }
@@ -308,9 +313,10 @@ impl Source {
         let unit = quote_identifier(unit);
         format!(
             "(SELECT * FROM (SELECT {}, row_number() OVER (PARTITION BY {unit} \
-                 ORDER BY gen_random_uuid()) AS {RANK} FROM {entities} WHERE {unit} IS NOT NULL) AS r \
+                 ORDER BY gen_random_uuid()) AS {RANK} FROM {entities} WHERE {unit} IS NOT NULL AND {}) AS r \
               WHERE {RANK} <= {}) AS u",
             columns.join(", "),
+            comparable(std::slice::from_ref(&unit)),
             self.max_rows_per_unit
         )
     }
@@ -331,6 +337,12 @@ pub(super) fn quoted(columns: &[String]) -> Vec<String> {
 /// The quoted columns of both lists, each once.
 pub(super) fn distinct(a: &[String], b: &[String]) -> Vec<String> {
     a.iter().chain(b).collect::<BTreeSet<_>>().into_iter().map(quote_identifier).collect()
+}
+
+/// Whether values are short enough to be compared whatever they are, which else could fail on a row.
+pub(super) fn comparable(columns: &[String]) -> String {
+    let conditions: Vec<String> = columns.iter().map(|c| format!("dp.is_short({c})")).collect();
+    conditions.join(" AND ")
 }
 
 pub(super) fn not_null(columns: &[String]) -> String {

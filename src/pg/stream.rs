@@ -128,7 +128,13 @@ impl StreamedRow<'_> {
 pub(super) const MOST_NAME_BYTES: usize = 1 << 16;
 
 /// What is not printed at all, unless it prints as itself: some types print each byte as some thousands.
-const MOST_STORED_BYTES: usize = 8000;
+pub(super) const MOST_STORED_BYTES: usize = 8000;
+
+/// Whether a value takes at most [`MOST_STORED_BYTES`], uncompressed.
+pub(super) unsafe fn is_short(type_oid: Oid, value: Datum) -> bool {
+    Layout::of(type_oid) != Layout::Varying
+        || unsafe { pg_sys::toast_raw_datum_size(value) } <= MOST_STORED_BYTES
+}
 
 /// What a value's output function prints. It is not an error if that is long, or no valid text, as a
 /// private row may hold it.

@@ -2,10 +2,11 @@
 //! numbers tell of private rows. Found out before the charge.
 
 use super::errors::{Result, error};
+use super::session::stack_is_half_used;
 use pgrx::prelude::*;
 
 /// Errors: the transaction is SERIALIZABLE; the database's encoding is not UTF8; the server may drop rows
-/// that a snapshot still needs.
+/// that a snapshot still needs; little of the stack is left.
 pub(super) fn check_surroundings() -> Result<()> {
     let refused = |message: &str, hint: &str| {
         Err(error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(hint))
@@ -24,6 +25,14 @@ pub(super) fn check_surroundings() -> Result<()> {
             "pg_dp needs a database with the encoding UTF8",
             "Nothing was spent. CREATE DATABASE ... ENCODING 'UTF8' makes one.",
         );
+    }
+    // some values are compared and printed by recursion, whose depth a caller could make an error
+    if stack_is_half_used() {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_STATEMENT_TOO_COMPLEX,
+            "a release needs half of the stack, which is used",
+        )
+        .set_hint("Nothing was spent. Call it from fewer functions within each other."));
     }
     // "snapshot too old" would tell that rows were changed since the release began
     #[cfg(any(feature = "pg15", feature = "pg16"))]

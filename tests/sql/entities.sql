@@ -44,9 +44,9 @@ SELECT differences('groups ' || columns, format('SELECT g.state, g.county, count
        differences('sizes ' || columns, format('SELECT g.state, g.county, coalesce(sum(greatest(e.size, 0)), 0) AS size FROM household AS g
                    LEFT JOIN person AS e USING (%s) WHERE g.k_bigint IS NOT NULL GROUP BY %1$s, 1, 2', columns))
 $$;
-SET work_mem = '64MB';
+SET pg_dp.work_mem = '64MB';
 SELECT columns, d.* FROM key, differences(columns) AS d;
-SET work_mem = '64kB'; SET hash_mem_multiplier = 1;
+SET pg_dp.work_mem = '64kB';
 SELECT columns, d.* FROM key, differences(columns) AS d;
 
 -- a limit on temporary files would be met or not as there are rows, after the charge: it does not count
@@ -95,9 +95,9 @@ SELECT level, right(path[level], 10), length(path[level]), size, groups FROM dp_
 
 -- entities come from a parallel worker, or through a cursor
 SELECT count(*) AS set FROM (SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) AS s;
-SET work_mem = '64MB';
+SET pg_dp.work_mem = '64MB';
 SELECT d.* FROM differences('k_text') AS d;
-SET work_mem = '64kB';
+SET pg_dp.work_mem = '64kB';
 SELECT d.* FROM differences('k_text') AS d;
 SELECT count(*) AS reset FROM (SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')) AS s;
 BEGIN;
