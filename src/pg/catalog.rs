@@ -3,10 +3,9 @@
 use super::errors::{Result, error, internal};
 use super::session::{
     PrivateLock, Row, acts_for, as_catalog_owner, as_of_now, as_reader, current_role,
-    extension_schema, private_lock, read_rows,
+    extension_schema, private_lock, read_rows, sleep,
 };
 use super::source::Source;
-use super::worker::sleep;
 use crate::coco::DpCoco;
 use crate::hierarchy::Region;
 use pgrx::datum::DatumWithOid;

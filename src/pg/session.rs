@@ -5,6 +5,7 @@ use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::ffi::{CStr, CString};
+use std::time::Duration;
 
 /// Where long work, which calls it every few milliseconds, can be cancelled: it unwinds then.
 pub(super) fn checkpoint() {
@@ -176,6 +177,18 @@ unsafe fn set_for_now(name: &CStr, value: &CStr) {
             pg_sys::DEBUG5 as i32,
             false,
         );
+    }
+}
+
+/// Waits until this process's latch is set, as a change of a worker's state does, or so long.
+/// `pg_stat_activity` shows the reason.
+pub(super) fn sleep(longest: Duration, reason: u32) {
+    pgrx::check_for_interrupts!();
+    unsafe {
+        let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+        let milliseconds = longest.as_millis() as std::ffi::c_long;
+        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, milliseconds, reason);
+        pg_sys::ResetLatch(pg_sys::MyLatch);
     }
 }
 

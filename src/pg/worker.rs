@@ -7,7 +7,7 @@
 //! segment: a worker's own extra data are too short.
 
 use super::errors::{Result, error, internal};
-use super::session::{PrivateLock, private_lock};
+use super::session::{PrivateLock, private_lock, sleep};
 use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BackgroundWorkerStatus, DynamicBackgroundWorker,
 };
@@ -122,18 +122,6 @@ fn wait(worker: DynamicBackgroundWorker, segment: &Segment) -> Result<()> {
         }
     }
     worker.wait_for_shutdown().map_err(died)
-}
-
-/// Waits until this process's latch is set, as a change of a worker's state does, or so long.
-/// `pg_stat_activity` shows the reason.
-pub(super) fn sleep(longest: Duration, reason: u32) {
-    pgrx::check_for_interrupts!();
-    unsafe {
-        let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
-        let milliseconds = longest.as_millis() as std::ffi::c_long;
-        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, milliseconds, reason);
-        pg_sys::ResetLatch(pg_sys::MyLatch);
-    }
 }
 
 /// A right that one session has at a time; the others queue for it.
