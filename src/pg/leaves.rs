@@ -180,15 +180,7 @@ impl Leaves {
 
     fn public_region(&mut self, row: &StreamedRow) -> Result<u32> {
         let region = self.regions.number(row, &mut self.tallies).map_err(too_many_regions)?;
-        region.ok_or_else(|| {
-            invalid(
-                "hierarchy: the name of a region in the table of groups is too long",
-                format!(
-                    "Nothing was spent. A name may take {MOST_NAME_BYTES} bytes; a value of a type that is \
-                     no text, {MOST_STORED_BYTES} as it is stored."
-                ),
-            )
-        })
+        region.ok_or_else(too_long_name)
     }
 
     fn add_all(&mut self, sizes: GroupSizes<BufferedFile>) {
@@ -198,6 +190,17 @@ impl Leaves {
     fn add(&mut self, region: u32, size: u32, groups: u64) {
         self.tallies.add(region, size.min(self.max_size), groups, &mut checkpoint);
     }
+}
+
+/// For regions of the table of groups.
+pub(super) fn too_long_name() -> ErrorReport {
+    invalid(
+        "hierarchy: the name of a region in the table of groups is too long",
+        format!(
+            "Nothing was spent. A name may take {MOST_NAME_BYTES} bytes; a value of a type that is no \
+             text, {MOST_STORED_BYTES} as it is stored."
+        ),
+    )
 }
 
 pub(super) fn too_many_regions(_: TooManyRegions) -> ErrorReport {

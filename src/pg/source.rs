@@ -3,6 +3,7 @@
 
 use super::errors::{Result, error, invalid};
 use super::kinship::check_apart;
+use super::leaves::too_long_name;
 use super::query::Query;
 use super::relation::{Relation, open};
 use super::session::{extension_type, read_rows};
@@ -295,8 +296,10 @@ impl Source {
         );
         let mut leaves = Vec::new();
         read_rows(&sql, |row| {
+            let path: Vec<Option<String>> = row.get(1).unwrap_or_default();
+            let path = path.into_iter().collect::<Option<_>>().ok_or_else(too_long_name)?;
             let groups: i64 = row.get(2).unwrap_or_default();
-            leaves.push((row.get(1).unwrap_or_default(), groups.unsigned_abs()));
+            leaves.push((path, groups.unsigned_abs()));
             Ok(())
         })?;
         Ok(Some(leaves))

@@ -50,12 +50,12 @@ SET pg_dp.work_mem = '64kB';
 SELECT columns, d.* FROM key, differences(columns) AS d;
 
 -- a limit on temporary files would be met or not as there are rows, after the charge: it does not count
-SET temp_file_limit = 0;
+SET temp_file_limit = 0; SET work_mem = '64kB';
 SELECT code FROM error_of('SELECT count(DISTINCT i) FROM generate_series(1, 100000) AS i');
 SELECT count(*) > 0 AS in_files FROM dp_hierarchy_release('groups k_bigint', 1e6);
 SELECT count(*) > 0 AS grouped_in_files FROM dp_hierarchy_release('groups k_numeric', 1e6);
 SHOW temp_file_limit;
-RESET temp_file_limit;
+RESET temp_file_limit; RESET work_mem;
 
 -- char(3) and char(5) pad alike for = only
 CREATE TABLE narrow (k char(3), r text NOT NULL); INSERT INTO narrow VALUES ('a', 'r');
