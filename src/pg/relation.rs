@@ -18,6 +18,8 @@ pub(super) struct Relation {
     pub(super) name: String,
     /// Itself and its partitions and children at any depth, all of them found fit and locked.
     pub(super) parts: Vec<Part>,
+    /// A table, with no partition or child: all of its rows are its own.
+    pub(super) is_plain: bool,
 }
 
 pub(super) struct Part {
@@ -114,9 +116,10 @@ pub(super) fn open(oid: Oid, argument: &str) -> Result<Relation> {
     parts.iter().try_for_each(|(part, _)| refuse_elsewhere(*part, argument))?;
     let parts =
         parts.into_iter().map(|(oid, part)| Part { oid, owner: part.owner, name: part.name });
-    let parts = parts.collect();
+    let parts: Vec<Part> = parts.collect();
+    let is_plain = described.kind == pg_sys::RELKIND_RELATION && parts.len() == 1;
     let name = quote_qualified_identifier(described.schema, described.name);
-    Ok(Relation { oid, owner: described.owner, name, parts })
+    Ok(Relation { oid, owner: described.owner, name, parts, is_plain })
 }
 
 /// Why a relation cannot be a table of a dataset.
