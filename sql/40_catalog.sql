@@ -5,15 +5,18 @@ COMMENT ON SCHEMA dp IS 'pg_dp: datasets, budget ledger, stored releases';
 REVOKE ALL ON SCHEMA dp FROM PUBLIC;
 GRANT USAGE ON SCHEMA dp TO PUBLIC;
 
--- Columns are explained by the comments on the views, which are what users read. Roles and relations
--- are kept by number and by name. A column of type regrole or regclass would make the restore of
--- the whole ledger fail where one role or table is missing; a number alone could mean another one.
-CREATE FUNCTION dp.role(role oid, name text) RETURNS oid LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+-- Columns are explained by the comments on the views, which are what users read. Roles and
+-- relations are kept by number and by name. A column of type regrole or regclass would make the
+-- restore of the whole ledger fail where one role or table is missing; a number alone could mean
+-- another one.
+CREATE FUNCTION dp.role(role oid, name text) RETURNS oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 RETURN CASE WHEN pg_catalog.pg_get_userbyid(role) = name THEN role ELSE 10::oid END;
 COMMENT ON FUNCTION dp.role(oid, text) IS
-    'the role, if it is still the one of that name; otherwise the first superuser, who has to sort it out';
+    'the role, if it is still the one of that name, or else the first superuser';
 
--- Datasets whose tables share rows add up, and the public table of one must not have its private rows.
+-- Datasets whose tables share rows add up, and the public table of one must not have its private
+-- rows.
 CREATE FUNCTION dp.tables_behind(relation oid) RETURNS SETOF oid
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp ROWS 10
 BEGIN ATOMIC
@@ -27,18 +30,21 @@ BEGIN ATOMIC
             UNION ALL -- the query of a view
             SELECT e.refclassid, e.refobjid
               FROM pg_catalog.pg_rewrite AS w
-              JOIN pg_catalog.pg_depend AS e ON e.classid = 'pg_catalog.pg_rewrite'::regclass AND e.objid = w.oid
-             WHERE b.class = 'pg_catalog.pg_class'::regclass AND w.ev_class = b.object AND w.ev_type = '1'
+              JOIN pg_catalog.pg_depend AS e
+                   ON e.classid = 'pg_catalog.pg_rewrite'::regclass AND e.objid = w.oid
+             WHERE b.class = 'pg_catalog.pg_class'::regclass
+               AND w.ev_class = b.object AND w.ev_type = '1'
             UNION ALL -- a function that is called there, if its body is no string
             SELECT e.refclassid, e.refobjid FROM pg_catalog.pg_depend AS e
-             WHERE b.class = 'pg_catalog.pg_proc'::regclass AND e.classid = b.class AND e.objid = b.object
+             WHERE b.class = 'pg_catalog.pg_proc'::regclass
+               AND e.classid = b.class AND e.objid = b.object
           ) AS next (class, object)
          WHERE next.class IN ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass)
     )
     SELECT b.object FROM behind AS b WHERE b.class = 'pg_catalog.pg_class'::regclass;
 END;
 COMMENT ON FUNCTION dp.tables_behind(oid) IS
-    'the relations from which one has its rows: itself, its partitions and children at any depth, and what the query of a materialized view reads';
+    'the relations from which one has its rows: itself, its children, what a view reads';
 
 CREATE TABLE dp.dataset (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -66,7 +72,8 @@ CREATE TABLE dp.dataset (
     dropped_at timestamptz -- a dropped dataset stays, for its ledger
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
-COMMENT ON TABLE dp.dataset IS 'declared datasets and their budgets, dropped ones included; see the view dp.datasets';
+COMMENT ON TABLE dp.dataset IS
+    'declared datasets and their budgets, dropped ones included, which dp.datasets shows';
 
 CREATE TABLE dp.access (
     dataset bigint NOT NULL REFERENCES dp.dataset,
@@ -79,7 +86,8 @@ CREATE TABLE dp.access (
     granted_by text NOT NULL,
     PRIMARY KEY (dataset, grantee)
 );
-COMMENT ON TABLE dp.access IS 'who may release from a dataset besides its owner; see the view dp.grants';
+COMMENT ON TABLE dp.access IS
+    'who may release from a dataset besides its owner, which dp.grants shows';
 
 -- The ledger. A server that was restored, promoted, or got the extension anew is another one than
 -- made the entries before: its entries start a new epoch.
@@ -103,37 +111,49 @@ CREATE TABLE dp.charge (
     parameters jsonb NOT NULL,
     hash bytea NOT NULL
 );
-COMMENT ON TABLE dp.charge IS 'every charge to a budget, append-only; see the view dp.ledger';
+COMMENT ON TABLE dp.charge IS 'every charge to a budget, append-only, which dp.ledger shows';
 
 CREATE FUNCTION dp.identity() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-RETURN (SELECT concat_ws('/', s.system_identifier,
-                         -- the timeline that is written now; the control file tells that of the last checkpoint
-                         substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8), d.oid, e.oid)
-          FROM pg_catalog.pg_control_system() AS s, pg_catalog.pg_database AS d, pg_catalog.pg_extension AS e
-         WHERE d.datname = pg_catalog.current_database() AND e.extname = 'pg_dp');
+RETURN ( -- the timeline that is written now; the control file tells that of the last checkpoint
+    SELECT concat_ws('/', s.system_identifier,
+                     substr(pg_catalog.pg_walfile_name(
+                         pg_catalog.pg_current_wal_insert_lsn()), 1, 8),
+                     d.oid, e.oid)
+      FROM pg_catalog.pg_control_system() AS s, pg_catalog.pg_database AS d,
+           pg_catalog.pg_extension AS e
+     WHERE d.datname = pg_catalog.current_database() AND e.extname = 'pg_dp');
 COMMENT ON FUNCTION dp.identity() IS 'which server, timeline, database and installation this is';
 REVOKE EXECUTE ON FUNCTION dp.identity() FROM PUBLIC;
 
 -- PostgreSQL's own sha256: an auditor can recompute the chain without our code.
 CREATE FUNCTION dp.charge_hash(
-        previous bytea, id bigint, epoch bigint, charged_at timestamptz, charged_by text, dataset bigint,
-        function text, epsilon numeric, delta numeric, rho numeric, parameters jsonb)
+        previous bytea, id bigint, epoch bigint, charged_at timestamptz, charged_by text,
+        dataset bigint, function text, epsilon numeric, delta numeric, rho numeric,
+        parameters jsonb)
     RETURNS bytea LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-RETURN pg_catalog.sha256(coalesce(previous, ''::bytea) || pg_catalog.convert_to(pg_catalog.jsonb_build_array(
-    id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), charged_by, dataset,
-    function, pg_catalog.trim_scale(epsilon)::text, pg_catalog.trim_scale(delta)::text,
-    pg_catalog.trim_scale(rho)::text, parameters)::text, 'UTF8'));
-COMMENT ON FUNCTION dp.charge_hash(bytea, bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric, jsonb) IS
-    'a link of the ledger''s hash chain: SHA-256 of the link before and of the entry';
+RETURN pg_catalog.sha256(
+    coalesce(previous, ''::bytea)
+    || pg_catalog.convert_to(pg_catalog.jsonb_build_array(
+           id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
+           charged_by, dataset, function, pg_catalog.trim_scale(epsilon)::text,
+           pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters
+       )::text, 'UTF8'));
+COMMENT ON FUNCTION dp.charge_hash(
+        bytea, bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric,
+        jsonb)
+    IS 'a link of the ledger''s hash chain: SHA-256 of the link before and of the entry';
 
-CREATE FUNCTION dp.refuse_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION dp.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
 BEGIN
     RAISE 'the ledger can only be added to' USING ERRCODE = 'object_not_in_prerequisite_state';
 END $$;
 COMMENT ON FUNCTION dp.refuse_change() IS 'keeps the ledger append-only';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dp.charge
     FOR EACH STATEMENT EXECUTE FUNCTION dp.refuse_change();
-ALTER TABLE dp.charge ENABLE ALWAYS TRIGGER append_only; -- also with session_replication_role = replica
+-- also with session_replication_role = replica
+ALTER TABLE dp.charge ENABLE ALWAYS TRIGGER append_only;
 
 CREATE TABLE dp.release (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -144,7 +164,7 @@ CREATE TABLE dp.release (
     parameters jsonb NOT NULL,
     UNIQUE (dataset, name)
 );
-COMMENT ON TABLE dp.release IS 'releases that were stored under a name; see the view dp.releases';
+COMMENT ON TABLE dp.release IS 'releases that were stored under a name, which dp.releases shows';
 
 CREATE TABLE dp.release_region (
     release bigint NOT NULL REFERENCES dp.release,
@@ -153,7 +173,7 @@ CREATE TABLE dp.release_region (
     histogram @extschema@.dp_coco NOT NULL,
     PRIMARY KEY (release, n)
 );
-COMMENT ON TABLE dp.release_region IS 'the regions of stored releases; see the view dp.release_rows';
+COMMENT ON TABLE dp.release_region IS 'the regions of stored releases, which dp.release_rows shows';
 
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset_id_seq', '');

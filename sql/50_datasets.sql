@@ -1,4 +1,4 @@
--- Datasets and budgets (dataset.rs, ledger.rs) --------------------------------------------------
+-- Datasets and budgets --------------------------------------------------------------------------
 
 CREATE FUNCTION @extschema@.dp_create_dataset(
         name text, entities regclass, group_key text[], hierarchy text[],
@@ -8,31 +8,33 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_create_dataset(text, regclass, text[], text[], regclass, text, float8, float8, text, integer) IS
-    'declares a private table of entities, the key of the group that each belongs to, the hierarchy''s columns from the top level to the leaf (of the public table of groups where given), and the budget. Without a table of groups you declare the groups that occur to be public: that a group exists is then not protected. size_column: rows of entities are groups, whatever their key, with their size in this column, or, if it is of type coco, many groups each; with a table of groups, how many entities a row stands for. One entity more or less is one in the size of one group. privacy_unit: the column that tells whose a row is; max_rows_per_unit of each unit''s rows are used, chosen at random for each release';
+COMMENT ON FUNCTION @extschema@.dp_create_dataset(
+        text, regclass, text[], text[], regclass, text, float8, float8, text, integer)
+    IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_confirm_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_confirm_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_confirm_dataset(text) IS
-    'the owner confirms that a dataset whose tables were changed since it was declared still means what it did';
+    'confirms that a dataset whose tables were changed still means what it did';
 
 CREATE FUNCTION @extschema@.dp_drop_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_drop_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_drop_dataset(text) IS 'forgets a dataset; its ledger stays';
+COMMENT ON FUNCTION @extschema@.dp_drop_dataset(text) IS 'forgets a dataset, but not its ledger';
 
 CREATE FUNCTION @extschema@.dp_set_smallest_charge(dataset text, epsilon float8) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_set_smallest_charge_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_set_smallest_charge(text, float8) IS
-    'sets the least epsilon of a release by a role that the dataset was granted to, at first 1/10000 of the budget: it bounds how often what noise does not cover, such as how long a release takes, can be observed. With a delta_budget a release also has to use up as large a share of the zCDP bound. The owner is exempt';
+    'sets the least epsilon of a release by a role that the dataset was granted to';
 
-CREATE FUNCTION @extschema@.dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL) RETURNS void
+CREATE FUNCTION @extschema@.dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL)
+    RETURNS void
     AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8) IS
-    'lets a role release from a dataset whose tables it cannot read, up to epsilon_limit of the dataset''s budget; granting again changes the limit and keeps what was spent';
+    'lets a role release from a dataset, up to epsilon_limit of its budget';
 
 CREATE FUNCTION @extschema@.dp_revoke(dataset text, role regrole) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_revoke_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
@@ -45,8 +47,7 @@ CREATE FUNCTION @extschema@.dp_budget(dataset text)
                    epsilon_sum numeric, epsilon_zcdp float8, rho float8)
     AS 'MODULE_PATHNAME', 'dp_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_budget(text) IS
-    'what is spent and left of a dataset''s budget. epsilon_spent and delta_spent are of the smaller of two valid bounds: the plain sums while the deltas add up to at most half of the delta budget, and the conversion of the summed zCDP loss rho at the other half';
+COMMENT ON FUNCTION @extschema@.dp_budget(text) IS 'what is spent and left of a dataset''s budget';
 
 CREATE FUNCTION @extschema@.dp_verify_ledger()
     RETURNS TABLE (entries bigint, epochs bigint, whole boolean, problem text)
@@ -54,30 +55,35 @@ CREATE FUNCTION @extschema@.dp_verify_ledger()
 BEGIN ATOMIC
     WITH chained AS (
         SELECT c.id, c.id = row_number() OVER by_id AS in_order,
-               c.hash = dp.charge_hash(lag(c.hash) OVER by_id, c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
-                                       c.function, c.epsilon, c.delta, c.rho, c.parameters) AS linked
+               c.hash = dp.charge_hash(
+                   lag(c.hash) OVER by_id, c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
+                   c.function, c.epsilon, c.delta, c.rho, c.parameters) AS linked
           FROM dp.charge AS c WINDOW by_id AS (ORDER BY c.id)
     ), broken AS (
         SELECT min(id) FILTER (WHERE NOT (in_order AND linked)) AS first FROM chained
     ), unbalanced AS (
         SELECT min(d.id) AS first
           FROM dp.dataset AS d
-          LEFT JOIN (SELECT dataset, count(*) AS n, sum(epsilon) AS epsilon, sum(delta) AS delta, sum(rho) AS rho
+          LEFT JOIN (SELECT dataset, count(*) AS n, sum(epsilon) AS epsilon, sum(delta) AS delta,
+                            sum(rho) AS rho
                        FROM dp.charge GROUP BY dataset) AS c ON c.dataset = d.id
          WHERE (d.releases, d.epsilon_sum, d.delta_sum, d.rho_sum)
-               <> (coalesce(c.n, 0), coalesce(c.epsilon, 0), coalesce(c.delta, 0), coalesce(c.rho, 0))
+               <> (coalesce(c.n, 0), coalesce(c.epsilon, 0), coalesce(c.delta, 0),
+                   coalesce(c.rho, 0))
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)
                     WHEN unbalanced.first IS NOT NULL
-                    THEN format('the sums of dataset number %s are not those of its entries', unbalanced.first)
+                    THEN format('the sums of dataset number %s are not those of its entries',
+                                unbalanced.first)
                END AS problem
           FROM broken, unbalanced
     )
-    SELECT (SELECT count(*) FROM dp.charge), (SELECT count(*) FROM dp.epoch), p.problem IS NULL, p.problem
+    SELECT (SELECT count(*) FROM dp.charge), (SELECT count(*) FROM dp.epoch), p.problem IS NULL,
+           p.problem
       FROM problems AS p;
 END;
 COMMENT ON FUNCTION @extschema@.dp_verify_ledger() IS
-    'recomputes the ledger''s hash chain and sums: whole is true if no entry was changed, removed or put in between. More than one epoch means that the database was restored from a backup, or promoted, since the first charge';
+    'tells whether an entry of the ledger was changed, removed or put in between';
 
 
