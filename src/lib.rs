@@ -9,6 +9,7 @@ pub mod hierarchy;
 pub mod noise;
 pub mod privacy;
 pub mod ranges;
+pub mod work;
 
 #[cfg(feature = "pgrx")]
 pub mod pg;
