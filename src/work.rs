@@ -188,7 +188,7 @@ mod tests {
                     }
                 })
             }));
-            let payload = cancelled.map(|()| ()).unwrap_err();
+            let payload = cancelled.unwrap_err();
             assert_eq!(payload.downcast_ref(), Some(&"cancelled"));
             poll(); // the other one is still asked, and only once
         });

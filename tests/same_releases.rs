@@ -21,7 +21,7 @@ mod library {
     use pg_dp::coco::{Coco, DpCoco, Run};
     use pg_dp::hierarchy::{
         self, Consistency, Mechanism, NoisyTable, Observer, Prior, Question, RegionRows,
-        ReleaseError, ReleasePlan, Released, Shape, SimulationObserver, Tree,
+        ReleaseError, ReleasePlan, Released, Shape, Tree,
     };
     use pg_dp::ranges::{
         self, Bins, Bounds, DpRanges, ExplainedMethod, Loss, MethodChoice, PlanePlan, RangePlan,
@@ -88,7 +88,7 @@ mod library {
         let (tree, leaves) = tree(asked.levels - 1, leaves);
         let mut words = ChaCha20Rng::seed_from_u64(seed);
         let threads = NonZeroUsize::new(threads).unwrap();
-        let observer: &mut dyn Observer = &mut || {};
+        let observer: &mut dyn Observer = &mut ();
         let released: Result<Released, ReleaseError> =
             mechanism.release(&tree, leaves, &mut words, threads, observer);
         let Released { histograms, errors } = released.map_err(|error| error.to_string())?;
@@ -119,7 +119,7 @@ mod library {
         let truth = coco(truth);
         let mechanism = plan.mechanism(level, truth.groups()).unwrap();
         let mut words = ChaCha20Rng::seed_from_u64(seed);
-        let released: DpCoco = mechanism.release(&truth, &mut words, &mut || {}).released();
+        let released: DpCoco = mechanism.release(&truth, &mut words).released();
         pairs(released.histogram())
     }
 
@@ -143,16 +143,9 @@ mod library {
             }
         }
         let totals = totals.map(|totals| totals.iter().cloned().collect());
-        let table = NoisyTable::new(rows, totals, &mut || {}).unwrap().unwrap();
-        let fit = table.consistent(Consistency::parse(consistency).unwrap(), &mut || {});
+        let table = NoisyTable::new(rows, totals).unwrap().unwrap();
+        let fit = table.consistent(Consistency::parse(consistency).unwrap(), &mut ());
         (fit.histograms.iter().map(pairs).collect(), fit.gap)
-    }
-
-    struct Silent;
-
-    impl SimulationObserver for Silent {
-        fn checkpoint(&mut self) {}
-        fn simulated(&mut self, _: u32) {}
     }
 
     /// `mean_size`: of the prior; None for the leaves as they are. The candidates and, for each of
@@ -181,7 +174,7 @@ mod library {
         let mechanisms: Vec<&Mechanism> = candidates.iter().map(|c| &c.mechanism).collect();
         let one = NonZeroUsize::MIN;
         let errors =
-            hierarchy::expected_errors(&mechanisms, &tree, &prior, 3, one, &mut Silent).unwrap();
+            hierarchy::expected_errors(&mechanisms, &tree, &prior, 3, one, &mut ()).unwrap();
         let row = |(candidate, levels): (&hierarchy::Candidate, &Vec<hierarchy::ExpectedError>)| {
             let levels: Vec<Value> =
                 levels.iter().map(|level| json!([level.emd, level.standard_error])).collect();
@@ -204,14 +197,14 @@ mod library {
 
     fn range_plan(asked: RangesAsked) -> Result<RangePlan, String> {
         let RangesAsked { bins, epsilon, delta, method, targets, rows_per_unit } = asked;
-        let (bins, checkpoint) = (bins as i64, &mut || {});
+        let bins = bins as i64;
         let plan = match method.strip_suffix(" for") {
             Some(word) => {
                 let target = Target::Ranges(targets.to_vec());
                 let choice = MethodChoice { target, ..MethodChoice::parse(word).unwrap() };
-                RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit, checkpoint)
+                RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit)
             }
-            None => RangePlan::new(bins, epsilon, delta, method, rows_per_unit, checkpoint),
+            None => RangePlan::new(bins, epsilon, delta, method, rows_per_unit),
         };
         plan.map_err(|error| format!("{error} {}", error.hint()))
     }
@@ -228,17 +221,15 @@ mod library {
         let plan = range_plan(asked)?;
         let mut truth = Bins::empty(Bounds::new(-3, counts.len() as i64 - 3).unwrap());
         (-3..).zip(counts).for_each(|(bin, &count)| truth.add(bin, count));
-        let checkpoint = &mut || {};
-        let released =
-            DpRanges::draw(plan, &truth, &mut ChaCha20Rng::seed_from_u64(seed), checkpoint);
-        let stored: Value = serde_json::from_str(&released.to_text(checkpoint)).unwrap();
-        let read = DpRanges::from_bytes(&released.to_bytes(), checkpoint).unwrap();
+        let released = DpRanges::draw(plan, &truth, &mut ChaCha20Rng::seed_from_u64(seed));
+        let stored: Value = serde_json::from_str(&released.to_text()).unwrap();
+        let read = DpRanges::from_bytes(&released.to_bytes()).unwrap();
         let (release, read) = (released.release(), read.release());
         let sums: Vec<f64> = ranges.iter().map(|range| release.sum(range.clone())).collect();
         assert!(ranges.iter().zip(&sums).all(|(range, sum)| read.sum(range.clone()) == *sum));
         let variances: Vec<f64> =
-            ranges.iter().map(|range| read.variance(range.clone(), checkpoint).unwrap()).collect();
-        let of_bins = release.variances_of_bins(checkpoint).unwrap();
+            ranges.iter().map(|range| read.variance(range.clone()).unwrap()).collect();
+        let of_bins = release.variances_of_bins().unwrap();
         Ok(json!({"sums": sums, "variances": variances, "of_bins": of_bins, "stored": stored}))
     }
 
@@ -271,8 +262,7 @@ mod library {
         let (bins, workload) = (asked.bins as i64, Workload::parse(workload).unwrap());
         let RangesAsked { epsilon, delta, .. } = asked;
         let methods = methods.as_deref();
-        let rows = ranges::explain(bins, epsilon, delta, workload, methods, branching, &mut || {})
-            .unwrap();
+        let rows = ranges::explain(bins, epsilon, delta, workload, methods, branching).unwrap();
         let row = |row: ExplainedMethod| {
             let (mean, max) = (row.spread.mean, row.spread.max);
             json!([row.method, row.branching, mean, max, row.svd_ratio, row.chosen])
@@ -290,8 +280,8 @@ mod library {
         seed: u64,
     ) -> Result<Value, String> {
         let RangesAsked { bins, epsilon, delta, method, rows_per_unit, .. } = asked;
-        let (rows, width, checkpoint) = (bins as i64, columns as i64, &mut || {});
-        let plan = PlanePlan::new(rows, width, epsilon, delta, method, rows_per_unit, checkpoint)
+        let (rows, width) = (bins as i64, columns as i64);
+        let plan = PlanePlan::new(rows, width, epsilon, delta, method, rows_per_unit)
             .map_err(|error| format!("{error} {}", error.hint()))?;
         let described = json!({
             "epsilon": plan.epsilon().decimal(),
@@ -300,10 +290,10 @@ mod library {
             "method": plan.method().word(),
             "branching": plan.branching(),
             "loss": loss(plan.mechanism().loss()),
-            "mean": plan.mechanism().mean_over_all(checkpoint),
-            "max": plan.mechanism().max_over_all(checkpoint),
+            "mean": plan.mechanism().mean_over_all(),
+            "max": plan.mechanism().max_over_all(),
         });
-        let release = plan.release(counts, &mut ChaCha20Rng::seed_from_u64(seed), checkpoint);
+        let release = plan.release(counts, &mut ChaCha20Rng::seed_from_u64(seed));
         let (mut sums, mut variances) = (vec![], vec![]);
         for rows in of_rows {
             for columns in of_columns {

@@ -123,7 +123,7 @@ impl Coco {
 }
 
 /// Reads runs as postcard writes them; gives back the bytes that follow them.
-pub(super) fn take_histogram<'a>(bytes: &'a [u8]) -> Result<(Coco, &'a [u8]), FormatError> {
+pub(super) fn take_histogram(bytes: &[u8]) -> Result<(Coco, &[u8]), FormatError> {
     // the length comes first; nothing is allocated for one that cannot be
     let (length, mut rest) = match postcard::take_from_bytes::<usize>(bytes) {
         Ok((length, _)) if length > MAX_DISTINCT_SIZES => return Err(FormatError::TooLong),
