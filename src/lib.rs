@@ -4,6 +4,7 @@
 //! `pg` -> `ranges` -> `privacy`. Everything but `pg` knows nothing of PostgreSQL and builds without
 //! it.
 
+pub mod charge;
 pub mod coco;
 pub mod hierarchy;
 pub mod noise;

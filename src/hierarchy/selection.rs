@@ -20,6 +20,7 @@ use super::error::level_error;
 use super::plan::{PlanError, ReleasePlan};
 use super::release::{Observer, ReleaseError, release_sums, sums};
 use super::tree::Tree;
+use crate::charge::{Cost, Costs, Receipt};
 use crate::coco::{Coco, DpCoco};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale};
 use crate::privacy::{Epsilon, rho_of_pure};
@@ -217,6 +218,29 @@ impl Mechanism {
                 selection.release_sums(tree, truth.as_ref(), words, threads, observer)
             }
         }
+    }
+}
+
+impl Costs for Mechanism {
+    fn cost(&self) -> Cost {
+        let (epsilon, rho) = (self.epsilon(), self.rho());
+        Cost { epsilon, delta: 0.0, rho, mechanism: self.describe() }
+    }
+}
+
+impl<P> Receipt<Mechanism, P> {
+    /// One histogram per region of the tree, in its order, from the exact histograms of its leaves.
+    ///
+    /// Errors: see [`ReleaseError`].
+    pub fn release<R: RandomWords + ?Sized>(
+        self,
+        tree: &Tree,
+        leaves: Vec<Coco>,
+        words: &mut R,
+        threads: NonZeroUsize,
+        observer: &mut dyn Observer,
+    ) -> Result<Released, ReleaseError> {
+        self.into_mechanism().release(tree, leaves, words, threads, observer)
     }
 }
 

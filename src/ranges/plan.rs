@@ -11,6 +11,7 @@ use super::shape::TreeShape;
 use super::spending::{Spending, Zcdp};
 use super::tree;
 use super::wavelet::Wavelet;
+use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::{Epsilon, zcdp_rho};
 use crate::work::poll;
@@ -220,6 +221,23 @@ impl RangePlan {
     pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> RangeRelease {
         assert_eq!(counts.len(), self.parameters.bins(), "counts of another number of bins");
         RangeRelease::draw(self.parameters, self.mechanism, counts, words)
+    }
+}
+
+impl Costs for RangePlan {
+    fn cost(&self) -> Cost {
+        let RangePlan { epsilon, delta, rho, .. } = *self;
+        Cost { epsilon, delta, rho, mechanism: self.parameters.describe() }
+    }
+}
+
+impl<P> Receipt<RangePlan, P> {
+    /// Measures and adds exact noise. `counts`: of rows, one per bin.
+    ///
+    /// # Panics
+    /// If the counts are those of another number of bins.
+    pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> RangeRelease {
+        self.into_mechanism().release(counts, words)
     }
 }
 
