@@ -4,11 +4,13 @@
 //! `pg` -> `ranges` -> `privacy`. Everything but `pg` knows nothing of PostgreSQL and builds without
 //! it.
 
+pub mod charge;
 pub mod coco;
 pub mod hierarchy;
 pub mod noise;
 pub mod privacy;
 pub mod ranges;
+pub mod work;
 
 #[cfg(feature = "pgrx")]
 pub mod pg;

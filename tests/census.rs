@@ -23,7 +23,7 @@ fn the_nation_has_its_regions_groups_and_shares() {
     let levels: Vec<usize> = (0..3).map(|level| tree.level(level).len()).collect();
     assert_eq!(levels, [1, 52, 3144]);
 
-    let nation = &tree.sums(leaves, &mut || {})[0];
+    let nation = &tree.sums(leaves)[0];
     assert_eq!(nation.groups(), 117_630_445);
     assert!(nation.runs().iter().all(|run| (1..=1000).contains(&run.size)));
     let share = |from: u64, to: u64| {
@@ -53,7 +53,7 @@ fn two_levels_are_three_summed_up() {
     let (two, states) = tree(&Census { levels: 2, ..small() });
     assert_eq!((three.depth(), three.leaves().len()), (3, 20));
     assert_eq!((two.depth(), two.leaves().len()), (2, 4));
-    assert_eq!(three.sums(counties, &mut || {})[three.level(1)], states);
+    assert_eq!(three.sums(counties)[three.level(1)], states);
 }
 
 /// The combinations of `estimators` and `consistency` that release something consistent.
@@ -87,11 +87,11 @@ fn releases_of_small_ones_add_up() {
                     1,
                 );
                 let released =
-                    release(&plan.unwrap(), &tree, leaves.clone(), words, threads, &mut || {})
+                    release(&plan.unwrap(), &tree, leaves.clone(), words, threads, &mut ())
                         .unwrap();
                 let released: Vec<Coco> = released.iter().map(DpCoco::histogram).cloned().collect();
                 assert_eq!(released[0].groups(), census.groups, "{estimator}, {consistency}");
-                let sums = tree.sums(released[tree.leaves()].to_vec(), &mut || {});
+                let sums = tree.sums(released[tree.leaves()].to_vec());
                 assert_eq!(released, sums, "{estimator}, {consistency}");
             }
         }

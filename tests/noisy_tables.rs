@@ -80,8 +80,8 @@ fn tables() -> impl Strategy<Value = (Rows, Totals)> {
 
 /// Children sum to their parent for every size, and the totals are the public ones.
 fn check(method: &str, rows: &Rows, totals: Option<&Totals>) {
-    let table = NoisyTable::new(rows.clone(), totals.cloned(), &mut || {}).unwrap().unwrap();
-    let fit = table.consistent(Consistency::parse(method).unwrap(), &mut || {});
+    let table = NoisyTable::new(rows.clone(), totals.cloned()).unwrap().unwrap();
+    let fit = table.consistent(Consistency::parse(method).unwrap(), &mut ());
     let of_sizes = |regions: std::ops::Range<usize>| -> BTreeMap<u64, u128> {
         let mut sums = BTreeMap::new();
         for run in fit.histograms[regions].iter().flat_map(|histogram| histogram.runs()) {
@@ -127,7 +127,7 @@ fn table(rows: &[(&[&str], f64, f64)]) -> Rows {
 }
 
 fn refusal(rows: Rows, totals: Option<Totals>) -> String {
-    NoisyTable::new(rows, totals, &mut || {}).unwrap_err().to_string()
+    NoisyTable::new(rows, totals).unwrap_err().to_string()
 }
 
 /// Their sum is 0 modulo 2^64.
@@ -143,7 +143,7 @@ fn totals_that_wrap_around_contradict() {
         );
         totals.insert(vec![child], (1u64 << 53) as f64 - 1.0);
     }
-    let table = NoisyTable::new(rows, Some(totals), &mut || {});
+    let table = NoisyTable::new(rows, Some(totals));
     assert!(matches!(table, Err(NoisyTableError::TotalsContradict { .. })));
 }
 
@@ -168,7 +168,7 @@ fn what_would_not_fit_or_was_not_given_is_refused() {
 
 #[test]
 fn without_rows_there_is_nothing() {
-    assert!(NoisyTable::new(Rows::new(), None, &mut || {}).unwrap().is_none());
+    assert!(NoisyTable::new(Rows::new(), None).unwrap().is_none());
     let empty = Rows::from([(vec![], RegionRows::default())]);
-    assert!(NoisyTable::new(empty, None, &mut || {}).unwrap().is_none());
+    assert!(NoisyTable::new(empty, None).unwrap().is_none());
 }

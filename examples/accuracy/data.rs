@@ -35,7 +35,7 @@ impl Data {
         max_size: u64,
     ) -> Result<Data, Box<dyn Error>> {
         let (tree, leaves) = Tree::from_leaves(levels.len() - 1, leaves)?;
-        let truth = tree.sums(leaves, &mut || {});
+        let truth = tree.sums(leaves);
         Ok(Data { title, note: note.to_string(), levels: levels.to_vec(), tree, truth, max_size })
     }
 

@@ -52,7 +52,7 @@ pub fn release(
     )?;
     // the releases themselves share the cores
     let released =
-        hierarchy::release(&plan, &data.tree, data.leaves(), noise, NonZeroUsize::MIN, &mut || {})?;
+        hierarchy::release(&plan, &data.tree, data.leaves(), noise, NonZeroUsize::MIN, &mut ())?;
     Ok(released.iter().map(DpCoco::histogram).cloned().collect())
 }
 
@@ -78,7 +78,7 @@ pub fn check(
         }
     }
     if consistent {
-        let sums = data.tree.sums(released[data.tree.leaves()].to_vec(), &mut || {});
+        let sums = data.tree.sums(released[data.tree.leaves()].to_vec());
         if let Some(region) = (0..sums.len()).find(|&region| sums[region] != released[region]) {
             return Err(format!("the children of \"{}\" do not sum to it", name(region)));
         }

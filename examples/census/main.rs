@@ -80,7 +80,7 @@ fn print_noisy(census: &Census, epsilon: f64) -> Result<(), Box<dyn Error>> {
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
     let words = &mut ChaCha20Rng::seed_from_u64(census.seed);
     words.set_stream(1); // the census itself is drawn from stream 0
-    let truth = tree.sums(leaves, &mut || {});
+    let truth = tree.sums(leaves);
     let (counts, variance) = noisy_counts(&tree, &truth, census.max_size, epsilon, words)
         .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
     let mut out = BufWriter::new(stdout().lock());

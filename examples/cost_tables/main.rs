@@ -47,7 +47,7 @@ fn parse(arguments: &[String]) -> Option<(Census, f64, usize)> {
 
 fn compare(census: &Census, epsilon: f64, rounds: usize) -> Result<(), Box<dyn Error>> {
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
-    let truth = tree.sums(leaves, &mut || {});
+    let truth = tree.sums(leaves);
     let words = &mut ChaCha20Rng::seed_from_u64(census.seed);
     words.set_stream(1); // the census itself is drawn from stream 0
     let (counts, _) = noisy_counts(&tree, &truth, census.max_size, epsilon, words)
@@ -67,7 +67,7 @@ fn compare(census: &Census, epsilon: f64, rounds: usize) -> Result<(), Box<dyn E
     let (mut pgsr_times, mut table_times) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         let begin = Instant::now();
-        let exact = pgsr(&noisy, Some(total), &mut || {});
+        let exact = pgsr(&noisy, Some(total));
         pgsr_times.push(begin.elapsed().as_secs_f64());
         let begin = Instant::now();
         let by_tables = tables::consistent(&tree, sizes, &counts, total, half_width)

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 fn fit(epsilon: f64) -> Result<(), Box<dyn Error>> {
     let census = Census::default();
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
-    let truth = tree.sums(leaves, &mut || {});
+    let truth = tree.sums(leaves);
     let words = &mut ChaCha20Rng::seed_from_u64(census.seed);
     words.set_stream(1); // the census itself is drawn from stream 0
     let sizes = census.max_size as usize + 1;
@@ -49,7 +49,7 @@ fn fit(epsilon: f64) -> Result<(), Box<dyn Error>> {
         let groups = region.groups();
         let mechanism = CocoMechanism::new(Method::HcL2, groups, census.max_size, 1, share)
             .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
-        let noisy = mechanism.release_cumulative(region, words, &mut || {});
+        let noisy = mechanism.release_cumulative(region, words);
         let cells = values.iter_mut().skip(number).step_by(truth.len());
         cells.zip(noisy).for_each(|(cell, count)| *cell = count as f64);
     }
@@ -57,7 +57,7 @@ fn fit(epsilon: f64) -> Result<(), Box<dyn Error>> {
     let noisy = NoisyCounts::new(&tree, sizes, &values, Weights::Equal);
 
     let begin = Instant::now();
-    let fit = cumulative(&noisy, Totals::Regions(&totals), &mut || {});
+    let fit = cumulative(&noisy, Totals::Regions(&totals));
     println!(
         "epsilon {epsilon}: {} cells in {:.2} s; lower bound {:.1}, real-valued solution {:.1} \
          ({:.1e} above it), integers {:.1} ({:.1e} above it)",

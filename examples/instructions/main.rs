@@ -103,8 +103,8 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
         "release" => {
             let (mechanism, _) = estimator(method)?;
             let truth = data.histogram(GROUPS, MAX_SIZE);
-            mechanism.release(&truth, words, &mut || {}); // makes the tables of the noise
-            counted(|| mechanism.release(&truth, words, &mut || {}));
+            mechanism.release(&truth, words); // makes the tables of the noise
+            counted(|| mechanism.release(&truth, words));
         }
         "replay" => {
             let (mechanism, noise) = estimator(method)?;
@@ -125,19 +125,19 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
         }
         "sums" => {
             let (tree, leaves) = regions(data)?;
-            counted(|| tree.sums(leaves, &mut || {}));
+            counted(|| tree.sums(leaves));
         }
         "hierarchy" => {
             let (tree, leaves) = regions(data)?;
             let estimators = [method.to_string()];
             let plan = ReleasePlan::new(tree.depth(), 1.0, &estimators, "matching", 1000, None, 1)?;
-            counted(|| release(&plan, &tree, leaves, words, NonZeroUsize::MIN, &mut || {}))?;
+            counted(|| release(&plan, &tree, leaves, words, NonZeroUsize::MIN, &mut ()))?;
         }
         "ranges" => {
             let bins = 1 << 16;
-            let plan = RangePlan::new(bins, 1.0, 1e-6, method, 1, &mut || {})?;
+            let plan = RangePlan::new(bins, 1.0, 1e-6, method, 1)?;
             let counts: Vec<u64> = data.numbers(bins as u64, 1_000_000).collect();
-            counted(|| plan.release(&counts, words, &mut || {}));
+            counted(|| plan.release(&counts, words));
         }
         _ => return Err(format!("{phase}: no such phase").into()),
     }

@@ -37,7 +37,7 @@ pub fn compare(
 ) -> Result<Vec<Line>, Box<dyn Error>> {
     let point = |method: Method, bins| -> Result<Point, Box<dyn Error>> {
         let made: Made = method.make(bins, delta)?;
-        let spread = made.mechanism().spread(workload, &mut || {});
+        let spread = made.mechanism().spread(workload);
         Ok(Point { bins, branching: made.branching, rho: made.rho, spread })
     };
     let line = |&method: &Method| {
@@ -51,7 +51,7 @@ pub fn compare(
 /// zero-concentrated loss: of variance 1 / (2 rho) where the sensitivity is 1. None if it has no
 /// closed form.
 pub fn least_mean(workload: Workload, bins: usize, rho: f64) -> Option<f64> {
-    Some(svd_bound(workload, bins, &mut || {})? / (2.0 * rho))
+    Some(svd_bound(workload, bins)? / (2.0 * rho))
 }
 
 /// A row of tables 1 and 3 of Qardaji, Yang and Li (2013): mean variances over all ranges of continuous
@@ -84,8 +84,8 @@ pub fn published() -> Result<Vec<Published>, RangePlanError> {
     ];
     let row = |(method, name, printed): (_, _, Vec<f64>)| {
         let mean = |bins: usize| {
-            let plan = RangePlan::new(bins as i64, SMALL_EPSILON, 0.0, method, 1, &mut || {})?;
-            Ok(plan.mechanism().mean_over_all(&mut || {}) * SMALL_EPSILON.powi(2))
+            let plan = RangePlan::new(bins as i64, SMALL_EPSILON, 0.0, method, 1)?;
+            Ok(plan.mechanism().mean_over_all() * SMALL_EPSILON.powi(2))
         };
         let ours = (4..)
             .map(|power| 1 << power)

@@ -86,7 +86,7 @@ impl Method {
     /// For so many bins, at [`EPSILON`] and this delta.
     pub fn make(self, bins: usize, delta: f64) -> Result<Made, Box<dyn Error>> {
         let plan = |words, delta| -> Result<Made, Box<dyn Error>> {
-            let plan = RangePlan::new(bins as i64, EPSILON, delta, words, 1, &mut || {})?;
+            let plan = RangePlan::new(bins as i64, EPSILON, delta, words, 1)?;
             let (branching, rho) = (plan.parameters().branching(), plan.rho());
             Ok(Made { branching, rho, source: Source::Plan(plan) })
         };

@@ -68,7 +68,7 @@ fn introduction(results: &Results) -> Result<String, Box<dyn Error>> {
     let spent = all.iter().filter(|line| gaussian(&line.method)).flat_map(|line| &line.points);
     let spent: Vec<f64> = spent.map(|point| point.rho / granted).collect();
     let mean = |method: Method, delta| -> Result<f64, Box<dyn Error>> {
-        Ok(method.make(COMPARED, delta)?.mechanism().mean_over_all(&mut || {}))
+        Ok(method.make(COMPARED, delta)?.mechanism().mean_over_all())
     };
     let factors = for_all_ranges()
         .into_iter()

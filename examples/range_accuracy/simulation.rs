@@ -96,7 +96,7 @@ impl<'a> Errors<'a> {
         let groups = mechanism.groups();
         let noise = groups.iter().flat_map(|group| repeat_n(&group.noise, group.measurements));
         let noisy: Vec<i64> = noise.map(|noise| noise.sample(words)).collect();
-        Errors { mechanism, reconstruction: mechanism.reconstruct(&noisy, &mut || {}) }
+        Errors { mechanism, reconstruction: mechanism.reconstruct(&noisy) }
     }
 
     fn of(&self, range: Range<usize>) -> f64 {

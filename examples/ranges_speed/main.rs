@@ -38,21 +38,17 @@ fn parse(arguments: &[String]) -> Option<(&str, f64, u32)> {
 
 fn measure(method: &str, delta: f64, bins: u32) -> Result<(), Box<dyn Error>> {
     // what the program itself takes, once it has been loaded
-    RangePlan::new(64, 1.0, delta, method, 1, &mut || ())?.release(
-        &[0; 64],
-        &mut words_from_system()?,
-        &mut || (),
-    );
+    RangePlan::new(64, 1.0, delta, method, 1)?.release(&[0; 64], &mut words_from_system()?);
     let before = peak_bytes()?;
     let counts: Vec<u64> = (0..bins).map(|bin| u64::from(bin % 7)).collect();
 
     let begin = processor_seconds()?;
-    let plan = RangePlan::new(bins.into(), 1.0, delta, method, 1, &mut || ())?;
+    let plan = RangePlan::new(bins.into(), 1.0, delta, method, 1)?;
     let planning = processor_seconds()? - begin;
     let groups = plan.mechanism().groups();
 
     let begin = processor_seconds()?;
-    let release = plan.release(&counts, &mut words_from_system()?, &mut || ());
+    let release = plan.release(&counts, &mut words_from_system()?);
     let releasing = processor_seconds()? - begin;
     let peak = peak_bytes()? - before;
     black_box(release);

@@ -59,11 +59,11 @@ fn measure(
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
     let estimators = [estimator.to_string()];
     let plan = ReleasePlan::new(tree.depth(), 1.0, &estimators, consistency, max_size, None, 1)?;
-    let truth = tree.sums(leaves.clone(), &mut || {});
+    let truth = tree.sums(leaves.clone());
 
     let (begin, processors) = (Instant::now(), processor_seconds());
     let words = &mut words_from_system()?;
-    let released = release(&plan, &tree, leaves, words, threads, &mut || {})?;
+    let released = release(&plan, &tree, leaves, words, threads, &mut ())?;
     let (seconds, processors) = (begin.elapsed().as_secs_f64(), processor_seconds() - processors);
     let peak = peak_bytes()?;
     black_box(released);

@@ -197,7 +197,7 @@ mod tests {
 
     fn estimate(truth: &Coco, method: Method, epsilon: f64) -> Estimate {
         let mechanism = CocoMechanism::new(method, truth.groups(), 50, 1, epsilon).unwrap();
-        mechanism.release(truth, &mut ChaCha20Rng::seed_from_u64(1), &mut || {})
+        mechanism.release(truth, &mut ChaCha20Rng::seed_from_u64(1))
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
         let mut words = words_from_system().unwrap();
         let mechanism = CocoMechanism::new(Method::CutAt(4000), 400, 5000, 1, 1.0).unwrap();
         for _ in 0..20 {
-            let estimate = mechanism.release(&truth, &mut words, &mut || {});
+            let estimate = mechanism.release(&truth, &mut words);
             // 4,000 columns of scale 1 say that nothing is beyond them; each of 11 rows would have
             // to exceed about 1,900
             assert!(estimate.runs().iter().all(|run| run.size < 4000 || run.groups == 0));

@@ -7,6 +7,7 @@
 //! groups, once up to 18 million, twice up to 3 billion.
 
 use super::group_key::{GroupKey, KeyHasher};
+use crate::work::poll;
 use rand::Rng;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -121,7 +122,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
 
     /// Gives each group's region and size to `visit`, in no order. `checkpoint` is called every few
     /// thousand rows.
-    pub fn finish(mut self, mut visit: impl FnMut(u32, u32), checkpoint: &mut dyn FnMut()) {
+    pub fn finish(mut self, mut visit: impl FnMut(u32, u32)) {
         let mut waiting = Vec::new();
         loop {
             self.table.drain().for_each(|(_, group)| visit(group.region, group.size));
@@ -129,7 +130,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
             waiting.extend(self.parts.drain(..).flatten().map(|part| (depth, part)));
             let Some((depth, part)) = waiting.pop() else { break };
             self.depth = depth;
-            part.read(|row| self.add(row), checkpoint);
+            part.read(|row| self.add(row));
         }
     }
 }
@@ -189,12 +190,12 @@ impl<F: TemporaryFile> Part<F> {
     }
 
     /// Gives all rows in the order in which they were written.
-    fn read(self, mut visit: impl FnMut(GroupRow), checkpoint: &mut dyn FnMut()) {
+    fn read(self, mut visit: impl FnMut(GroupRow)) {
         let Part { mut file, block: last } = self;
         file.rewind();
         let mut block = vec![0; BLOCK];
         loop {
-            checkpoint();
+            poll();
             let length = file.read(&mut block);
             block[..length].chunks_exact(ROW).for_each(|row| visit(GroupRow::from_bytes(row)));
             if length < BLOCK {
@@ -209,6 +210,7 @@ impl<F: TemporaryFile> Part<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::watched;
     use proptest::prelude::*;
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
@@ -237,7 +239,7 @@ mod tests {
         GroupKey([number, 0])
     }
 
-    /// (region, size) of all groups, sorted; what the rows say, and how often the checkpoint came.
+    /// (region, size) of all groups, sorted; what the rows say, and how often it polled.
     fn counted(memory: usize, max_size: u32, rows: &[GroupRow]) -> (Vec<(u32, u32)>, usize) {
         let mut sizes = GroupSizes::<Cursor<Vec<u8>>>::new(
             memory,
@@ -245,10 +247,10 @@ mod tests {
             &mut ChaCha20Rng::seed_from_u64(7),
         );
         rows.iter().for_each(|&row| sizes.add(row));
-        let (mut groups, mut checkpoints) = (Vec::new(), 0);
-        sizes.finish(|region, size| groups.push((region, size)), &mut || checkpoints += 1);
+        let (mut groups, mut polls) = (Vec::new(), 0);
+        watched(&mut || polls += 1, || sizes.finish(|region, size| groups.push((region, size))));
         groups.sort_unstable();
-        (groups, checkpoints)
+        (groups, polls)
     }
 
     /// The same by a plain map.
@@ -327,7 +329,7 @@ mod tests {
                 waiting.extend(sizes.parts.drain(..).flatten().map(|part| (depth, part)));
                 let Some((depth, part)) = waiting.pop() else { break };
                 sizes.depth = depth;
-                part.read(|row| sizes.add(row), &mut || {});
+                part.read(|row| sizes.add(row));
             }
             assert_eq!(groups, 3_584);
             assert!((4..=7).contains(&deepest), "seed {seed}: {deepest} splits");

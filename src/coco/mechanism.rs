@@ -13,6 +13,7 @@ use super::isotonic::isotonic_l2;
 use super::prior::Prior;
 use super::simplex::project_on_total;
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
+use crate::work::poll;
 use std::fmt;
 use std::iter::repeat_n;
 
@@ -118,29 +119,19 @@ impl CocoMechanism {
 
     /// Measures, adds exact noise and reconstructs. `checkpoint` is called every few thousand
     /// draws; it may unwind.
-    pub fn release<R: RandomWords + ?Sized>(
-        &self,
-        truth: &Coco,
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Estimate {
-        self.estimate(truth, self.noisy(words, checkpoint))
+    pub fn release<R: RandomWords + ?Sized>(&self, truth: &Coco, words: &mut R) -> Estimate {
+        self.estimate(truth, self.noisy(words))
     }
 
     /// The same, but for `H` the noisy numbers of groups of sizes 0 ..= K as they were measured:
     /// any integers, for consistency methods that project a whole hierarchy at once. For the other
     /// methods the estimate's numbers.
-    pub fn release_counts<R: RandomWords + ?Sized>(
-        &self,
-        truth: &Coco,
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Vec<i64> {
+    pub fn release_counts<R: RandomWords + ?Sized>(&self, truth: &Coco, words: &mut R) -> Vec<i64> {
         match self.method {
             Method::H if self.groups > 0 => {
-                self.counts(truth).into_iter().map(self.noisy(words, checkpoint)).collect()
+                self.counts(truth).into_iter().map(self.noisy(words)).collect()
             }
-            _ => self.counts(&self.release(truth, words, checkpoint).histogram()),
+            _ => self.counts(&self.release(truth, words).histogram()),
         }
     }
 
@@ -151,24 +142,23 @@ impl CocoMechanism {
         &self,
         truth: &Coco,
         words: &mut R,
-        checkpoint: &mut dyn FnMut(),
     ) -> Vec<i64> {
         let all = [self.groups as i64];
         match self.method {
             Method::Hc | Method::HcL2 if self.groups > 0 => {
-                let noisy = columns(truth, self.max_size).map(self.noisy(words, checkpoint));
+                let noisy = columns(truth, self.max_size).map(self.noisy(words));
                 noisy.chain(all).collect()
             }
             _ => {
-                let estimate = self.release(truth, words, checkpoint).histogram();
+                let estimate = self.release(truth, words).histogram();
                 columns(&estimate, self.max_size).chain(all).collect()
             }
         }
     }
 
-    /// How many times [`CocoMechanism::release`] calls its checkpoint: public, and known beforehand but
+    /// How many times [`CocoMechanism::release`] polls: public, and known beforehand but
     /// for a cut, where it follows from what is released.
-    pub fn checkpoints(&self) -> Option<usize> {
+    pub fn polls(&self) -> Option<usize> {
         let draws = match self.method {
             _ if self.groups == 0 => 0,
             Method::H => self.max_size + 1,
@@ -195,15 +185,11 @@ impl CocoMechanism {
     }
 
     /// Adds fresh noise to one number after the other.
-    fn noisy<R: RandomWords + ?Sized>(
-        &self,
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> impl FnMut(i64) -> i64 {
+    fn noisy<R: RandomWords + ?Sized>(&self, words: &mut R) -> impl FnMut(i64) -> i64 {
         let mut draws: usize = 0;
         move |exact| {
             if draws.is_multiple_of(CHECKPOINT_EVERY) {
-                checkpoint();
+                poll();
             }
             draws += 1;
             exact.saturating_add(self.noise.sample(words))
@@ -293,6 +279,7 @@ mod tests {
     use super::super::{Run, emd};
     use super::*;
     use crate::noise::words_from_system;
+    use crate::work::watched;
 
     const METHODS: [Method; 7] = [
         Method::H,
@@ -434,7 +421,7 @@ mod tests {
         for epsilon in [0.001, 0.1, 1.0, 1e6] {
             for mechanism in below(7, 30, epsilon) {
                 for _ in 0..50 {
-                    let estimate = mechanism.release(&truth, &mut words, &mut || {});
+                    let estimate = mechanism.release(&truth, &mut words);
                     let histogram = estimate.histogram();
                     assert_eq!(histogram.groups(), 7);
                     assert!(histogram.runs().iter().all(|run| run.size <= 30));
@@ -503,7 +490,7 @@ mod tests {
             for epsilon in [0.001, 0.1, 1.0, 1e6] {
                 for _ in 0..50 {
                     let mechanism = CocoMechanism::new(method, 7, 30, 1, epsilon).unwrap();
-                    let estimate = mechanism.release(&truth, &mut words, &mut || {});
+                    let estimate = mechanism.release(&truth, &mut words);
                     let histogram = estimate.histogram();
                     assert_eq!(histogram.groups(), 7);
                     assert!(histogram.runs().iter().all(|run| run.size <= 30));
@@ -533,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checkpoint_is_called_throughout() {
+    fn it_polls_throughout() {
         for (method, groups, max_size, draws) in [
             (Method::H, 10, 90_000, 90_001),
             (Method::Hc, 10, 90_000, 90_000),
@@ -544,11 +531,12 @@ mod tests {
             let truth = [Run { size: 2, groups }].into_iter().collect();
             let mechanism = CocoMechanism::new(method, groups, max_size, 1, 1.0).unwrap();
             let mut calls = 0;
-            mechanism.release(&truth, &mut words_from_system().unwrap(), &mut || calls += 1);
+            let words = &mut words_from_system().unwrap();
+            watched(&mut || calls += 1, || mechanism.release(&truth, words));
             assert_eq!(calls, usize::div_ceil(draws, CHECKPOINT_EVERY), "{method:?}");
-            assert_eq!(mechanism.checkpoints(), Some(calls), "{method:?}");
+            assert_eq!(mechanism.polls(), Some(calls), "{method:?}");
         }
-        assert_eq!(CocoMechanism::new(Method::Cut, 5, 9, 1, 1.0).unwrap().checkpoints(), None);
+        assert_eq!(CocoMechanism::new(Method::Cut, 5, 9, 1, 1.0).unwrap().polls(), None);
     }
 
     /// Hc's error stays near its noise, Hg is good at large sizes, and both beat H by far: the
@@ -563,7 +551,7 @@ mod tests {
         let mut mean_emd = |method| -> f64 {
             let mechanism = CocoMechanism::new(method, truth.groups(), 1000, 1, 1.0).unwrap();
             let total: u64 = (0..20)
-                .map(|_| mechanism.release(&truth, &mut words, &mut || {}).histogram())
+                .map(|_| mechanism.release(&truth, &mut words).histogram())
                 .map(|estimate| emd(&estimate, &truth).unwrap())
                 .sum();
             total as f64 / 20.0

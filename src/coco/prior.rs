@@ -117,7 +117,7 @@ mod tests {
         [of(Method::Cut).below(&profile), of(alone)].map(|mechanism| {
             let errors = (0..40).map(|seed| {
                 let mut words = ChaCha20Rng::seed_from_u64(seed);
-                let released = mechanism.release(child, &mut words, &mut || {}).histogram();
+                let released = mechanism.release(child, &mut words).histogram();
                 emd(&released, child).unwrap() as f64
             });
             errors.sum::<f64>() / 40.0

@@ -6,6 +6,7 @@
 use super::histogram::Coco;
 use super::storage::{CHECKPOINT_EVERY, FormatError, take_histogram};
 use super::tallies::Tallies;
+use crate::work::poll;
 use rand::Rng;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -68,56 +69,48 @@ impl RegionTallies {
 
     /// Adds `groups` groups of one size to the region of that number; as [`Tallies::add`].
     #[inline]
-    pub fn add(&mut self, region: u32, size: u32, groups: u64, checkpoint: &mut dyn FnMut()) {
-        self.tallies.add(region, size, groups, checkpoint);
+    pub fn add(&mut self, region: u32, size: u32, groups: u64) {
+        self.tallies.add(region, size, groups);
     }
 
     /// Adds what another process has counted. Sizes above `u32::MAX` count at it.
     ///
     /// Errors: as for `number`.
-    pub fn add_histograms(
-        &mut self,
-        histograms: &RegionHistograms,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<(), TooManyRegions> {
+    pub fn add_histograms(&mut self, histograms: &RegionHistograms) -> Result<(), TooManyRegions> {
         for (path, histogram) in histograms {
             let region = self.number(path.clone())?;
             for run in histogram.runs() {
                 let size = u32::try_from(run.size).unwrap_or(u32::MAX);
-                self.add(region, size, run.groups, checkpoint);
+                self.add(region, size, run.groups);
             }
-            checkpoint();
+            poll();
         }
         Ok(())
     }
 
     /// The histograms of all regions, by their numbers.
-    pub fn by_number(self, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
-        self.tallies.histograms(self.numbers.len(), checkpoint)
+    pub fn by_number(self) -> Vec<Coco> {
+        self.tallies.histograms(self.numbers.len())
     }
 
     /// The histograms of all regions, with their paths.
-    pub fn histograms(mut self, checkpoint: &mut dyn FnMut()) -> RegionHistograms {
+    pub fn histograms(mut self) -> RegionHistograms {
         let numbers = std::mem::take(&mut self.numbers);
-        let mut histograms = self.tallies.histograms(numbers.len(), checkpoint);
+        let mut histograms = self.tallies.histograms(numbers.len());
         let mut histogram = |number: u32| std::mem::take(&mut histograms[number as usize]);
         numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect()
     }
 }
 
 /// Histograms as bytes, after a first one. A run of a size up to 5,000,000 and of less than 128 groups takes at most 5.
-pub fn write_histograms(
-    histograms: &RegionHistograms,
-    first: u8,
-    checkpoint: &mut dyn FnMut(),
-) -> Vec<u8> {
+pub fn write_histograms(histograms: &RegionHistograms, first: u8) -> Vec<u8> {
     let mut bytes = vec![first];
     for (path, histogram) in histograms {
         bytes = extended(bytes, path);
         bytes = extended(bytes, &histogram.runs().len());
         for runs in histogram.runs().chunks(CHECKPOINT_EVERY) {
             bytes = runs.iter().fold(bytes, extended);
-            checkpoint();
+            poll();
         }
     }
     bytes
@@ -129,15 +122,12 @@ fn extended<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> {
 }
 
 /// What [`write_histograms`] has written after the first byte.
-pub fn read_histograms(
-    mut bytes: &[u8],
-    checkpoint: &mut dyn FnMut(),
-) -> Result<RegionHistograms, FormatError> {
+pub fn read_histograms(mut bytes: &[u8]) -> Result<RegionHistograms, FormatError> {
     let mut histograms = Vec::new();
     while !bytes.is_empty() {
         let (path, histogram);
         (path, bytes) = postcard::take_from_bytes(bytes).map_err(|_| FormatError::Corrupt)?;
-        (histogram, bytes) = take_histogram(bytes, checkpoint)?;
+        (histogram, bytes) = take_histogram(bytes)?;
         histograms.push((path, histogram));
     }
     Ok(histograms)
@@ -162,9 +152,9 @@ mod tests {
         let mut tallies = tallies(seed);
         for (path, size, groups) in groups {
             let region = tallies.number(path.clone()).unwrap();
-            tallies.add(region, *size, *groups, &mut || {});
+            tallies.add(region, *size, *groups);
         }
-        tallies.histograms(&mut || {})
+        tallies.histograms()
     }
 
     /// Some groups in regions of two levels, of which some read alike when joined, or are empty.
@@ -186,9 +176,9 @@ mod tests {
             cuts.sort_unstable();
             let mut whole = tallies(0);
             for (seed, cut) in (1..).zip(cuts.windows(2)) {
-                let part = write_histograms(&counted(seed, &groups[cut[0]..cut[1]]), 1, &mut || {});
-                let part = read_histograms(&part[1..], &mut || {}).unwrap();
-                prop_assert_eq!(whole.add_histograms(&part, &mut || {}), Ok(()));
+                let part = write_histograms(&counted(seed, &groups[cut[0]..cut[1]]), 1);
+                let part = read_histograms(&part[1..]).unwrap();
+                prop_assert_eq!(whole.add_histograms(&part), Ok(()));
             }
             let mut expected = BTreeMap::<Vec<String>, Vec<Run>>::new();
             for (path, size, groups) in groups {
@@ -196,7 +186,7 @@ mod tests {
             }
             let expected: BTreeMap<_, Coco> =
                 expected.into_iter().map(|(path, runs)| (path, runs.into_iter().collect())).collect();
-            prop_assert_eq!(BTreeMap::from_iter(whole.histograms(&mut || {})), expected);
+            prop_assert_eq!(BTreeMap::from_iter(whole.histograms()), expected);
         }
 
         #[test]
@@ -206,12 +196,12 @@ mod tests {
             change in 1..=255u8,
             end in any::<prop::sample::Index>(),
         ) {
-            let mut bytes = write_histograms(&counted(1, &groups), 1, &mut || {}).split_off(1);
+            let mut bytes = write_histograms(&counted(1, &groups), 1).split_off(1);
             prop_assume!(!bytes.is_empty());
             let place = place.index(bytes.len());
             bytes[place] ^= change;
             bytes.truncate(end.index(bytes.len() + 1));
-            if let Ok(histograms) = read_histograms(&bytes, &mut || {}) {
+            if let Ok(histograms) = read_histograms(&bytes) {
                 for (_, histogram) in histograms {
                     prop_assert_eq!(Coco::from_sorted_runs(histogram.runs().to_vec()), Some(histogram));
                 }
@@ -225,7 +215,7 @@ mod tests {
         let run = Run { size: 5_000_000, groups: 127 };
         let length = |runs| {
             let histograms = vec![(vec![], Coco::from_ascending(runs))];
-            write_histograms(&histograms, 1, &mut || {}).len()
+            write_histograms(&histograms, 1).len()
         };
         let taken = length(vec![run].into_iter()) - length(vec![].into_iter());
         let lengths = 8 * RegionTallies::MOST_REGIONS; // of paths, names and histograms
@@ -240,7 +230,7 @@ mod tests {
         let numbers = ["a", "b", "a", "c", "b"].map(|name| tallies.number(path(name)));
         assert_eq!(numbers, [Ok(0), Ok(1), Ok(0), Err(TooManyRegions), Ok(1)]);
         let other = vec![(path("c"), Coco::default())];
-        assert_eq!(tallies.add_histograms(&other, &mut || {}), Err(TooManyRegions));
+        assert_eq!(tallies.add_histograms(&other), Err(TooManyRegions));
         let name_bytes = RegionTallies::MOST_NAME_BYTES - 2;
         let mut tallies = RegionTallies { name_bytes, ..super::tests::tallies(1) };
         let numbers = ["", "ab", "c", "ab"].map(|name| tallies.number(path(name)));
@@ -255,9 +245,9 @@ mod tests {
         };
         let mut tallies = tallies(1);
         for part in [of(LARGEST, LARGEST), of(1 << 40, 7)] {
-            assert_eq!(tallies.add_histograms(&part, &mut || {}), Ok(()));
+            assert_eq!(tallies.add_histograms(&part), Ok(()));
         }
         // with so many groups sizes count at a bound
-        assert_eq!(tallies.histograms(&mut || {}), of(Tallies::MOST_PAIRS as u64, LARGEST));
+        assert_eq!(tallies.histograms(), of(Tallies::MOST_PAIRS as u64, LARGEST));
     }
 }

@@ -4,6 +4,7 @@
 //! writes them (a length and pairs of variable-length integers).
 
 use super::histogram::{Coco, LARGEST, MAX_DISTINCT_SIZES, Run, Tally};
+use crate::work::poll;
 use std::fmt::{self, Write};
 
 /// The first byte of every stored histogram; a new layout takes the next number.
@@ -49,7 +50,7 @@ impl std::error::Error for FormatError {}
 impl Coco {
     /// Reads `{size:groups, ...}`, in any order; entries of one size add up. `checkpoint` is called
     /// every few milliseconds; it may unwind.
-    pub fn parse(text: &str, checkpoint: &mut dyn FnMut()) -> Result<Coco, FormatError> {
+    pub fn parse(text: &str) -> Result<Coco, FormatError> {
         let inner = text
             .trim()
             .strip_prefix('{')
@@ -60,7 +61,7 @@ impl Coco {
         if !inner.trim().is_empty() {
             for (i, entry) in inner.split(',').enumerate() {
                 if i.is_multiple_of(CHECKPOINT_EVERY) {
-                    checkpoint();
+                    poll();
                 }
                 let (size, groups) = entry.split_once(':').ok_or(FormatError::Pair)?;
                 let (size, groups) = (parse_number(size)?, parse_number(groups)?);
@@ -80,39 +81,38 @@ impl Coco {
     }
 
     /// Reads what [`Coco::to_bytes`] gives. `checkpoint`: as for [`Coco::parse`].
-    pub fn from_bytes(bytes: &[u8], checkpoint: &mut dyn FnMut()) -> Result<Coco, FormatError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Coco, FormatError> {
         let (version, body) = bytes.split_first().ok_or(FormatError::Corrupt)?;
         if *version != VERSION {
             return Err(FormatError::Version(*version));
         }
-        match take_histogram(body, checkpoint)? {
+        match take_histogram(body)? {
             (histogram, []) => Ok(histogram),
             _ => Err(FormatError::Corrupt),
         }
     }
 
     /// What [`Coco::parse`] reads. `checkpoint`: as there.
-    pub fn to_text(&self, checkpoint: &mut dyn FnMut()) -> String {
+    pub fn to_text(&self) -> String {
         let entry = |text: &mut String, run: &Run| write!(text, "{}:{}", run.size, run.groups);
-        self.in_braces(", ", entry, checkpoint)
+        self.in_braces(", ", entry)
     }
 
     /// `{"1":2,"2":1,"4":1}`. `checkpoint`: as for [`Coco::parse`].
-    pub fn to_json(&self, checkpoint: &mut dyn FnMut()) -> String {
+    pub fn to_json(&self) -> String {
         let entry = |text: &mut String, run: &Run| write!(text, "\"{}\":{}", run.size, run.groups);
-        self.in_braces(",", entry, checkpoint)
+        self.in_braces(",", entry)
     }
 
     fn in_braces(
         &self,
         separator: &str,
         entry: impl Fn(&mut String, &Run) -> fmt::Result,
-        checkpoint: &mut dyn FnMut(),
     ) -> String {
         let mut text = String::from("{");
         for (i, run) in self.runs().iter().enumerate() {
             if i.is_multiple_of(CHECKPOINT_EVERY) {
-                checkpoint();
+                poll();
             }
             text.push_str(if i == 0 { "" } else { separator });
             let _ = entry(&mut text, run); // writing into a string cannot fail
@@ -123,10 +123,7 @@ impl Coco {
 }
 
 /// Reads runs as postcard writes them; gives back the bytes that follow them.
-pub(super) fn take_histogram<'a>(
-    bytes: &'a [u8],
-    checkpoint: &mut dyn FnMut(),
-) -> Result<(Coco, &'a [u8]), FormatError> {
+pub(super) fn take_histogram(bytes: &[u8]) -> Result<(Coco, &[u8]), FormatError> {
     // the length comes first; nothing is allocated for one that cannot be
     let (length, mut rest) = match postcard::take_from_bytes::<usize>(bytes) {
         Ok((length, _)) if length > MAX_DISTINCT_SIZES => return Err(FormatError::TooLong),
@@ -136,7 +133,7 @@ pub(super) fn take_histogram<'a>(
     let mut runs = Vec::with_capacity(length.min(rest.len()));
     for i in 0..length {
         if i.is_multiple_of(CHECKPOINT_EVERY) {
-            checkpoint();
+            poll();
         }
         let run: Run;
         (run, rest) = postcard::take_from_bytes(rest).map_err(|_| FormatError::Corrupt)?;
@@ -155,7 +152,7 @@ fn parse_number(text: &str) -> Result<u64, FormatError> {
 
 impl fmt::Display for Coco {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_text(&mut || {}))
+        f.write_str(&self.to_text())
     }
 }
 
@@ -169,8 +166,8 @@ mod tests {
         #[test]
         fn both_forms_read_back(sizes in prop::collection::vec(0u64..=LARGEST, 0..20)) {
             let histogram = of_sizes(&sizes);
-            prop_assert_eq!(&Coco::parse(&histogram.to_string(), &mut || {}).unwrap(), &histogram);
-            prop_assert_eq!(&Coco::from_bytes(&histogram.to_bytes(), &mut || {}).unwrap(), &histogram);
+            prop_assert_eq!(&Coco::parse(&histogram.to_string()).unwrap(), &histogram);
+            prop_assert_eq!(&Coco::from_bytes(&histogram.to_bytes()).unwrap(), &histogram);
         }
 
         #[test]
@@ -179,7 +176,7 @@ mod tests {
         ) {
             let mut stored = vec![VERSION];
             stored.extend(&bytes);
-            if let Ok(histogram) = Coco::from_bytes(&stored, &mut || {}) {
+            if let Ok(histogram) = Coco::from_bytes(&stored) {
                 prop_assert_eq!(histogram.to_bytes(), stored);
             }
         }
@@ -189,11 +186,8 @@ mod tests {
     fn the_text_form_is_the_documented_one() {
         assert_eq!(of_sizes(&[4, 2, 1, 1]).to_string(), "{1:2, 2:1, 4:1}");
         assert_eq!(Coco::default().to_string(), "{}");
-        assert_eq!(
-            Coco::parse(" { 4:1,1 : 2, 1:1, 9:0 } ", &mut || {}).unwrap().to_string(),
-            "{1:3, 4:1}"
-        );
-        assert_eq!(of_sizes(&[1, 1, 9]).to_json(&mut || {}), r#"{"1":2,"9":1}"#);
+        assert_eq!(Coco::parse(" { 4:1,1 : 2, 1:1, 9:0 } ").unwrap().to_string(), "{1:3, 4:1}");
+        assert_eq!(of_sizes(&[1, 1, 9]).to_json(), r#"{"1":2,"9":1}"#);
     }
 
     #[test]
@@ -208,14 +202,11 @@ mod tests {
             ("{1:9223372036854775808}", FormatError::Number),
             ("{1:9223372036854775807, 2:1}", FormatError::Overflow),
         ] {
-            assert_eq!(Coco::parse(text, &mut || {}), Err(error), "{text}");
+            assert_eq!(Coco::parse(text), Err(error), "{text}");
         }
-        assert_eq!(Coco::from_bytes(&[], &mut || {}), Err(FormatError::Corrupt));
-        assert_eq!(Coco::from_bytes(&[2, 0], &mut || {}), Err(FormatError::Version(2)));
-        assert_eq!(Coco::from_bytes(&[1, 0, 0], &mut || {}), Err(FormatError::Corrupt));
-        assert_eq!(
-            Coco::from_bytes(&[1, 255, 255, 255, 255, 15], &mut || {}),
-            Err(FormatError::TooLong)
-        );
+        assert_eq!(Coco::from_bytes(&[]), Err(FormatError::Corrupt));
+        assert_eq!(Coco::from_bytes(&[2, 0]), Err(FormatError::Version(2)));
+        assert_eq!(Coco::from_bytes(&[1, 0, 0]), Err(FormatError::Corrupt));
+        assert_eq!(Coco::from_bytes(&[1, 255, 255, 255, 255, 15]), Err(FormatError::TooLong));
     }
 }

@@ -12,6 +12,7 @@
 
 use super::group_key::KeyHasher;
 use super::histogram::{Coco, Run};
+use crate::work::poll;
 use rand::Rng;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -80,15 +81,15 @@ impl Tallies {
     /// Adds `groups` groups of one size to a region; their number saturates. Regions are numbered
     /// from 0; each one up to the largest number takes 128 bytes.
     #[inline]
-    pub fn add(&mut self, region: u32, size: u32, groups: u64, checkpoint: &mut dyn FnMut()) {
+    pub fn add(&mut self, region: u32, size: u32, groups: u64) {
         self.waiting.push(Groups { region, size, groups });
         if self.waiting.len() == MOST_WAITING {
-            self.count(checkpoint);
+            self.count();
         }
     }
 
     /// Counts the groups that wait.
-    fn count(&mut self, checkpoint: &mut dyn FnMut()) {
+    fn count(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
         let regions = waiting.iter().map(|groups| groups.region as usize + 1).max().unwrap_or(0);
         if regions > self.small.len() {
@@ -104,11 +105,11 @@ impl Tallies {
         }
         self.waiting = waiting;
         if self.recent.len() >= MOST_RECENT {
-            self.sort_recent(checkpoint);
+            self.sort_recent();
             // a pair may be in several lists; half as many again as may stay, as merging takes time
             if self.sorted.iter().map(Vec::len).sum::<usize>() > self.most_pairs / 2 * 3 {
-                self.merge_all(checkpoint);
-                self.bound_sizes(self.small.len(), checkpoint);
+                self.merge_all();
+                self.bound_sizes(self.small.len());
             }
         }
     }
@@ -116,7 +117,7 @@ impl Tallies {
     /// Where there are more groups than pairs may be, lets larger sizes count at the bound. With more
     /// regions it gets smaller, so that doing so early changes nothing of the result. To be called
     /// when there is one list.
-    fn bound_sizes(&mut self, regions: usize, checkpoint: &mut dyn FnMut()) {
+    fn bound_sizes(&mut self, regions: usize) {
         if self.groups <= self.most_pairs as u64 {
             return;
         }
@@ -126,7 +127,7 @@ impl Tallies {
                 for (place, _) in counts {
                     *place = *place >> 32 << 32 | (*place & u64::from(u32::MAX)).min(bound);
                 }
-                checkpoint();
+                poll();
             });
             list.dedup_by(|next, last| {
                 let same = next.0 == last.0;
@@ -136,29 +137,29 @@ impl Tallies {
         }
     }
 
-    fn sort_recent(&mut self, checkpoint: &mut dyn FnMut()) {
+    fn sort_recent(&mut self) {
         let mut list: Vec<Counted> = self.recent.drain().collect();
         list.sort_unstable();
-        checkpoint();
+        poll();
         while let Some(longer) = self.sorted.pop_if(|last| last.len() < 2 * list.len()) {
-            list = merged(&longer, &list, checkpoint);
+            list = merged(&longer, &list);
         }
         self.sorted.push(list);
     }
 
     /// Leaves one list, or none.
-    fn merge_all(&mut self, checkpoint: &mut dyn FnMut()) {
+    fn merge_all(&mut self) {
         let shortest_first = std::mem::take(&mut self.sorted).into_iter().rev();
-        let all = shortest_first.reduce(|short, long| merged(&long, &short, checkpoint));
+        let all = shortest_first.reduce(|short, long| merged(&long, &short));
         self.sorted.extend(all);
     }
 
     /// The histograms of the first `regions` regions; there is none with a larger number.
-    pub fn histograms(mut self, regions: usize, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
-        self.count(checkpoint);
-        self.sort_recent(checkpoint);
-        self.merge_all(checkpoint);
-        self.bound_sizes(regions, checkpoint);
+    pub fn histograms(mut self, regions: usize) -> Vec<Coco> {
+        self.count();
+        self.sort_recent();
+        self.merge_all();
+        self.bound_sizes(regions);
         let counts = self.sorted.pop().unwrap_or_default();
         self.small.resize(regions, [0; SMALL]);
         let mut rest = counts.as_slice();
@@ -177,7 +178,7 @@ impl Tallies {
 }
 
 /// Both lists in one; what is counted in both is added up.
-fn merged(a: &[Counted], b: &[Counted], checkpoint: &mut dyn FnMut()) -> Vec<Counted> {
+fn merged(a: &[Counted], b: &[Counted]) -> Vec<Counted> {
     let mut all = Vec::with_capacity(a.len() + b.len());
     let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     while let (Some(&next_a), Some(&next_b)) = (a.peek(), b.peek()) {
@@ -190,7 +191,7 @@ fn merged(a: &[Counted], b: &[Counted], checkpoint: &mut dyn FnMut()) -> Vec<Cou
         a.next_if(|_| order.is_le());
         b.next_if(|_| order.is_ge());
         if all.len().is_multiple_of(STEP) {
-            checkpoint();
+            poll();
         }
     }
     all.extend(a.chain(b));
@@ -220,9 +221,9 @@ mod tests {
     fn counted(regions: usize, groups: &[(u32, u32, u64)]) -> Vec<Coco> {
         let mut tallies = tallies();
         for &(region, size, groups) in groups {
-            tallies.add(region, size, groups, &mut || {});
+            tallies.add(region, size, groups);
         }
-        tallies.histograms(regions, &mut || {})
+        tallies.histograms(regions)
     }
 
     #[test]
@@ -257,8 +258,8 @@ mod tests {
         let rows = |rows: u32| (0..rows).map(|i| (i % 2, i / 2 % 300_000 + SMALL as u32));
         let counted = |most_pairs, all| {
             let mut tallies = Tallies { most_pairs, ..tallies() };
-            rows(all).for_each(|(region, size)| tallies.add(region, size, 1, &mut || {}));
-            tallies.histograms(3, &mut || {})
+            rows(all).for_each(|(region, size)| tallies.add(region, size, 1));
+            tallies.histograms(3)
         };
         let at_most = |all, bound| {
             let groups: Vec<_> = rows(all).map(|(r, size)| (r, size.min(bound), 1)).collect();
@@ -276,7 +277,7 @@ mod tests {
     fn no_more_pairs_are_held_than_there_may_be() {
         let mut tallies = Tallies { most_pairs: 100_000, ..tallies() };
         for i in 0..2_000_000u32 {
-            tallies.add(i % 7, i, 1, &mut || {});
+            tallies.add(i % 7, i, 1);
             let held: usize = tallies.sorted.iter().map(Vec::len).sum();
             assert!(held <= 150_000, "{held}");
         }
@@ -299,7 +300,7 @@ mod tests {
             let mut sum = a.clone();
             b.iter().for_each(|(&place, &groups)| *sum.entry(place).or_default() += groups);
             let sum: Vec<_> = sum.into_iter().collect();
-            prop_assert_eq!(merged(&lists[0], &lists[1], &mut || {}), sum);
+            prop_assert_eq!(merged(&lists[0], &lists[1]), sum);
         }
     }
 }

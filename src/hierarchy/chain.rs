@@ -38,6 +38,7 @@ use super::noisy_counts::{LARGEST_SUM, NoisyCounts, Target, Weights};
 use super::tree::Tree;
 use crate::coco::{Arithmetic, Block, Coco, pool_adjacent_violators};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
+use crate::work::poll;
 use std::iter::repeat_n;
 use std::ops::AddAssign;
 
@@ -85,37 +86,32 @@ impl ChainMechanism {
     /// the last one, that of size s in region r at r (K + 1) + s.
     ///
     /// Sums are expected to fit an `i64`.
-    pub fn measure(&self, level: &[Coco], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    pub fn measure(&self, level: &[Coco]) -> Vec<i64> {
         let sizes = self.sizes();
         let mut totals = vec![0; level.len() * sizes];
         for (region, histogram) in level.iter().enumerate() {
-            checkpoint();
+            poll();
             for run in histogram.capped(self.max_size) {
                 totals[region * sizes + run.size as usize] += run.groups as i64;
             }
         }
-        accumulate(sizes, &mut totals, checkpoint);
+        accumulate(sizes, &mut totals);
         totals.pop();
         totals
     }
 
     /// The noisy running totals of each region for sizes 0 ..= K, with the exact public last one.
-    pub fn release<R: RandomWords + ?Sized>(
-        &self,
-        level: &[Coco],
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Vec<Vec<i64>> {
-        let mut totals = self.measure(level, checkpoint);
+    pub fn release<R: RandomWords + ?Sized>(&self, level: &[Coco], words: &mut R) -> Vec<Vec<i64>> {
+        let mut totals = self.measure(level);
         for (i, total) in totals.iter_mut().enumerate() {
             if i.is_multiple_of(CHECKPOINT_EVERY) {
-                checkpoint();
+                poll();
             }
             *total = total.saturating_add(self.noise.sample(words));
         }
         totals.push(level.iter().map(|region| region.groups() as i64).sum());
         let region = |totals: &[i64]| {
-            checkpoint();
+            poll();
             totals.to_vec()
         };
         totals.chunks(self.sizes()).map(region).collect()
@@ -137,16 +133,12 @@ impl ChainMechanism {
 /// `checkpoint` is called every few milliseconds; it may unwind.
 ///
 /// Panics where there are not as many counts of every region.
-pub fn running_totals<T: Copy + Default + AddAssign>(
-    tree: &Tree,
-    counts: &[T],
-    checkpoint: &mut dyn FnMut(),
-) -> Vec<T> {
+pub fn running_totals<T: Copy + Default + AddAssign>(tree: &Tree, counts: &[T]) -> Vec<T> {
     assert!(counts.len().is_multiple_of(tree.regions().len()), "one count per region and size");
     let mut totals = counts.to_vec();
     let mut sums = vec![T::default(); tree.depth()];
     for cells in totals.chunks_exact_mut(tree.regions().len()) {
-        checkpoint();
+        poll();
         for (level, sum) in sums.iter_mut().enumerate() {
             for cell in &mut cells[tree.level(level)] {
                 *sum += *cell;
@@ -158,17 +150,13 @@ pub fn running_totals<T: Copy + Default + AddAssign>(
 }
 
 /// Turns one level's counts into its running totals.
-fn accumulate<T: Copy + Default + AddAssign>(
-    sizes: usize,
-    level: &mut [T],
-    checkpoint: &mut dyn FnMut(),
-) {
+fn accumulate<T: Copy + Default + AddAssign>(sizes: usize, level: &mut [T]) {
     let mut total = T::default();
     let regions = level.len().checked_div(sizes).unwrap_or(0);
     let cells = (0..sizes).flat_map(|size| (0..regions).map(move |region| region * sizes + size));
     for (i, cell) in cells.enumerate() {
         if i.is_multiple_of(CHECKPOINT_EVERY) {
-            checkpoint();
+            poll();
         }
         total += level[cell];
         level[cell] = total;
@@ -186,20 +174,20 @@ fn accumulate<T: Copy + Default + AddAssign>(
 /// `checkpoint` is called every few milliseconds; it may unwind.
 ///
 /// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
-pub fn chain(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
+pub fn chain(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
     if !noisy.has_room_for(total) {
         return vec![0; noisy.values.len()];
     }
     let mut integers = matches!(noisy.weights, Weights::Equal);
     for values in noisy.values.chunks(CHECKPOINT_EVERY) {
-        checkpoint();
+        poll();
         integers = integers && values.iter().all(|value| value.fract() == 0.0);
     }
     if integers {
-        fit(noisy, total, |target| (target.value as i128, 1), checkpoint)
+        fit(noisy, total, |target| (target.value as i128, 1))
     } else {
         let weighted = |Target { value, weight }: Target| (value * weight, weight);
-        fit(noisy, total, weighted, checkpoint)
+        fit(noisy, total, weighted)
     }
 }
 
@@ -208,7 +196,6 @@ fn fit<T: Arithmetic + Default>(
     noisy: &NoisyCounts,
     total: Option<u64>,
     observation: impl Fn(Target) -> (T, T),
-    checkpoint: &mut dyn FnMut(),
 ) -> Vec<u64> {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
     let leaves = tree.leaves();
@@ -226,7 +213,7 @@ fn fit<T: Arithmetic + Default>(
     let positions = leaves.len() * sizes - usize::from(total.is_some());
     let blocks = pool_adjacent_violators((0..positions).map(|i| {
         if i.is_multiple_of(CHECKPOINT_EVERY) {
-            checkpoint();
+            poll();
         }
         position(i / leaves.len(), i % leaves.len())
     }));
@@ -243,14 +230,14 @@ fn fit<T: Arithmetic + Default>(
     let mut before = 0;
     for (i, running_total) in running_totals.enumerate() {
         if i.is_multiple_of(CHECKPOINT_EVERY) {
-            checkpoint();
+            poll();
         }
         let leaf = leaves.start + i % leaves.len();
         counts[noisy.cell(leaf, i / leaves.len())] = running_total - before;
         before = running_total;
     }
     for counts in counts.chunks_exact_mut(tree.regions().len()) {
-        checkpoint();
+        poll();
         for parent in (0..leaves.start).rev() {
             counts[parent] = counts[tree.regions()[parent].children.clone()].iter().sum();
         }
@@ -277,13 +264,14 @@ mod tests {
     use super::*;
     use crate::coco::Run;
     use crate::noise::words_from_system;
+    use crate::work::watched;
     use proptest::prelude::*;
     use std::iter::once;
 
     /// What [`chain`] minimises. With a total, the last cell of every level is not measured.
     fn cost(noisy: &NoisyCounts, counts: &[u64], total: Option<u64>) -> f64 {
         let (tree, sizes) = (noisy.tree, noisy.sizes);
-        let totals = running_totals(tree, counts, &mut silent);
+        let totals = running_totals(tree, counts);
         let ends_a_level =
             |region: usize| (0..tree.depth()).any(|level| tree.level(level).end == region + 1);
         let mut sum = 0.0;
@@ -375,7 +363,7 @@ mod tests {
             case in cases(small_values()),
         ) {
             case.for_each_variant(|noisy, total| {
-                let counts = chain(noisy, total, &mut silent);
+                let counts = chain(noisy, total);
                 check_constraints(noisy, &counts, total);
                 let (cost, limit) = (cost(noisy, &counts, total), limit(noisy, total));
                 let by_tables = cost_by_tables(noisy, total, limit);
@@ -396,7 +384,7 @@ mod tests {
         ) {
             Case { total, ..case }.for_each_variant(|noisy, total| {
                 if matches!(noisy.weights, Weights::Equal) {
-                    let counts = chain(noisy, total, &mut silent);
+                    let counts = chain(noisy, total);
                     let by_tables = cost_by_tables(noisy, total, limit(noisy, total));
                     prop_assert_eq!(cost(noisy, &counts, total), by_tables);
                 }
@@ -410,7 +398,7 @@ mod tests {
             total in prop_oneof![0..10u64, 0..1u64 << 62],
         ) {
             Case { total, ..case }.for_each_variant(|noisy, total| {
-                check_constraints(noisy, &chain(noisy, total, &mut silent), total);
+                check_constraints(noisy, &chain(noisy, total), total);
                 Ok(())
             })?;
         }
@@ -419,14 +407,14 @@ mod tests {
         #[test]
         fn without_noise_the_counts_come_back(case in cases(small_values()), weighted: bool) {
             case.for_each_variant(|noisy, total| {
-                let counts = chain(noisy, total, &mut silent);
-                let totals = running_totals(noisy.tree, &counts, &mut silent);
+                let counts = chain(noisy, total);
+                let totals = running_totals(noisy.tree, &counts);
                 let values: Vec<f64> = totals.into_iter().map(|total| total as f64).collect();
                 let weights = if weighted { noisy.weights } else { Weights::Equal };
                 let exact = NoisyCounts::new(noisy.tree, noisy.sizes, &values, weights);
                 let root = (0..noisy.sizes).map(|size| counts[noisy.cell(0, size)]).sum();
                 for total in [None, Some(root)] {
-                    prop_assert_eq!(&chain(&exact, total, &mut silent), &counts);
+                    prop_assert_eq!(&chain(&exact, total), &counts);
                 }
                 Ok(())
             })?;
@@ -438,8 +426,8 @@ mod tests {
     fn the_papers_example() {
         let tree = regular_tree(&[2]);
         let noisy = NoisyCounts::new(&tree, 1, &[2.0, 3.0, 3.0], Weights::Equal); // US, GA, NY
-        let counts = chain(&noisy, None, &mut silent);
-        assert_eq!(running_totals(&tree, &counts, &mut silent), [3, 3, 3]);
+        let counts = chain(&noisy, None);
+        assert_eq!(running_totals(&tree, &counts), [3, 3, 3]);
         assert_eq!(cost(&noisy, &counts, None), 1.0);
     }
 
@@ -447,12 +435,9 @@ mod tests {
     fn a_root_without_leaves_holds_nothing() {
         let tree = tree(2, []);
         let noisy = NoisyCounts::new(&tree, 2, &[3.0, 4.0], Weights::Equal);
-        assert_eq!(chain(&noisy, None, &mut silent), [0, 0]);
-        assert_eq!(chain(&noisy, Some(0), &mut silent), [0, 0]);
-        assert!(
-            chain(&NoisyCounts::new(&tree, 0, &[], Weights::Equal), Some(0), &mut silent)
-                .is_empty()
-        );
+        assert_eq!(chain(&noisy, None), [0, 0]);
+        assert_eq!(chain(&noisy, Some(0)), [0, 0]);
+        assert!(chain(&NoisyCounts::new(&tree, 0, &[], Weights::Equal), Some(0)).is_empty());
     }
 
     #[test]
@@ -466,7 +451,7 @@ mod tests {
             for weights in [Weights::Equal, Weights::OfCells(&weights)] {
                 let noisy = NoisyCounts::new(&tree, 2, &values, weights);
                 for total in [None, Some(0), Some(1), Some(LARGEST_SUM)] {
-                    check_constraints(&noisy, &chain(&noisy, total, &mut silent), total);
+                    check_constraints(&noisy, &chain(&noisy, total), total);
                 }
             }
         }
@@ -489,7 +474,7 @@ mod tests {
         const CLAIMED: u64 = 1;
         let mechanism = ChainMechanism::new(2, 3, 1, 1.0).unwrap();
         let ny = of_sizes(&[1, 2]);
-        let measure = |ga: &[u64]| mechanism.measure(&[of_sizes(ga), ny.clone()], &mut silent);
+        let measure = |ga: &[u64]| mechanism.measure(&[of_sizes(ga), ny.clone()]);
         let (here, there) = (measure(&[1, 1]), measure(&[1, 2]));
         // GA's sizes 0 to 3, NY's 0 to 2
         assert_eq!(here, [0, 2, 3, 4, 0, 3, 4]);
@@ -516,9 +501,8 @@ mod tests {
                 paths.iter().map(|_| (0..below(4)).map(|_| below(5)).collect()).collect();
             let max_size = 1 + below(5);
             let tree = tree(depth, paths);
-            let histograms = |sizes: &[Vec<u64>]| {
-                tree.sums(sizes.iter().map(|sizes| of_sizes(sizes)).collect(), &mut || {})
-            };
+            let histograms =
+                |sizes: &[Vec<u64>]| tree.sums(sizes.iter().map(|sizes| of_sizes(sizes)).collect());
             let with_one_entity_more = |sizes: &[Vec<u64>]| -> Vec<Vec<Vec<u64>>> {
                 let groups = sizes.iter().enumerate();
                 let groups = groups.flat_map(|(leaf, own)| (0..own.len()).map(move |g| (leaf, g)));
@@ -541,8 +525,7 @@ mod tests {
                         let regions = tree.level(level);
                         let mechanism =
                             ChainMechanism::new(regions.len(), max_size, entities, 1.0).unwrap();
-                        let measure =
-                            |all: &[Coco]| mechanism.measure(&all[regions.clone()], &mut silent);
+                        let measure = |all: &[Coco]| mechanism.measure(&all[regions.clone()]);
                         *largest = distance(&measure(&here), &measure(&there)).max(*largest);
                     }
                 }
@@ -564,23 +547,23 @@ mod tests {
     fn the_measurement_is_the_running_totals_without_the_last() {
         let tree = regular_tree(&[2, 2]);
         let leaves = [&[0, 2, 9][..], &[1], &[], &[1, 2]].map(of_sizes);
-        let truth = tree.sums(leaves.to_vec(), &mut || {});
+        let truth = tree.sums(leaves.to_vec());
         let mut counts = vec![0; 4 * 7];
         for (region, histogram) in truth.iter().enumerate() {
             for run in histogram.runs() {
                 counts[run.size.min(3) as usize * 7 + region] += run.groups as i64;
             }
         }
-        let totals = transposed(&running_totals(&tree, &counts, &mut silent), 7);
+        let totals = transposed(&running_totals(&tree, &counts), 7);
         for level in 0..3 {
             let regions = tree.level(level);
             let mechanism = ChainMechanism::new(regions.len(), 3, 1, 1e5).unwrap();
             let cells = &totals[regions.start * 4..regions.end * 4];
-            let measured = mechanism.measure(&truth[regions.clone()], &mut silent);
+            let measured = mechanism.measure(&truth[regions.clone()]);
             assert_eq!(measured, cells[..cells.len() - 1]);
             let mut words = words_from_system().unwrap();
             // noise has a probability below e^-25000
-            let released = mechanism.release(&truth[regions], &mut words, &mut silent);
+            let released = mechanism.release(&truth[regions], &mut words);
             assert_eq!(released.concat(), cells);
         }
     }
@@ -603,15 +586,18 @@ mod tests {
     }
 
     #[test]
-    fn the_checkpoint_is_called_throughout() {
+    fn it_polls_throughout() {
         let tree = regular_tree(&[100]);
         let mechanism = ChainMechanism::new(100, 999, 1, 1.0).unwrap();
         let (mut calls, mut words) = (0, words_from_system().unwrap());
-        mechanism.release(&vec![of_sizes(&[3]); 100], &mut words, &mut || calls += 1);
+        watched(&mut || calls += 1, || {
+            mechanism.release(&vec![of_sizes(&[3]); 100], &mut words);
+        });
         assert_eq!(calls, 2 * 100 + 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY));
         let values = vec![0.0; 101_000];
         calls = 0;
-        chain(&NoisyCounts::new(&tree, 1000, &values, Weights::Equal), None, &mut || calls += 1);
+        let noisy = NoisyCounts::new(&tree, 1000, &values, Weights::Equal);
+        watched(&mut || calls += 1, || chain(&noisy, None));
         let positions = 2 * 100_000usize.div_ceil(CHECKPOINT_EVERY);
         assert_eq!(calls, 101_000usize.div_ceil(CHECKPOINT_EVERY) + positions + 1000);
     }

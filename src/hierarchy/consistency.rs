@@ -14,6 +14,7 @@ use super::sharing::shared;
 use super::topdown::topdown;
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, Method};
+use crate::work::poll;
 
 /// How the regions' histograms are made to agree. Post-processing of what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,11 +135,8 @@ impl Consistency {
         measured: Vec<Measured>,
         observer: &mut dyn Observer,
     ) -> Vec<Coco> {
-        let of_root = |solve: Solve| {
-            move |noisy: &NoisyCounts, checkpoint: &mut dyn FnMut()| {
-                solve(noisy, totals.first().copied(), checkpoint)
-            }
-        };
+        let of_root =
+            |solve: Solve| move |noisy: &NoisyCounts| solve(noisy, totals.first().copied());
         match plan.consistency() {
             Consistency::Matching => match plan.noise_of_cuts() {
                 Some(noise) => combined(tree, &noise, &estimates(measured), observer),
@@ -147,20 +145,18 @@ impl Consistency {
             Consistency::MatchingUnweighted => {
                 matched(tree, estimates(measured), Merge::Mean, observer)
             }
-            Consistency::BottomUp => sums_of_leaves(tree, &estimates(measured), observer),
-            Consistency::Pgsr => solved(tree, measured, of_root(pgsr), observer),
-            Consistency::TopDown => solved(tree, measured, of_root(topdown), observer),
-            Consistency::Chain => solved(tree, measured, of_root(chain), observer),
+            Consistency::BottomUp => sums_of_leaves(tree, &estimates(measured)),
+            Consistency::Pgsr => solved(tree, measured, of_root(pgsr)),
+            Consistency::TopDown => solved(tree, measured, of_root(topdown)),
+            Consistency::Chain => solved(tree, measured, of_root(chain)),
             Consistency::Cumulative => {
                 let totals = Totals::Regions(totals);
-                let solve = |noisy: &NoisyCounts, checkpoint: &mut dyn FnMut()| {
-                    cumulative(noisy, totals, checkpoint).counts
-                };
-                solved(tree, measured, solve, observer)
+                let solve = |noisy: &NoisyCounts| cumulative(noisy, totals).counts;
+                solved(tree, measured, solve)
             }
             Consistency::None => {
                 let histogram = |estimate: &Estimate| {
-                    observer.checkpoint();
+                    poll();
                     estimate.histogram()
                 };
                 estimates(measured).iter().map(histogram).collect()
@@ -170,7 +166,7 @@ impl Consistency {
 }
 
 /// A dense method that keeps the root's total if it is given.
-type Solve = fn(&NoisyCounts, Option<u64>, &mut dyn FnMut()) -> Vec<u64>;
+type Solve = fn(&NoisyCounts, Option<u64>) -> Vec<u64>;
 
 /// One histogram per region from an estimate of each, in the tree's order: Kuo et al., algorithm 1.
 /// The estimates of a parent's children have as many groups together as the parent's.
@@ -185,7 +181,7 @@ pub fn matched(
     observer: &mut dyn Observer,
 ) -> Vec<Coco> {
     for parent in 0..tree.leaves().start {
-        observer.checkpoint();
+        poll();
         let children = tree.regions()[parent].children.clone();
         let own: Vec<&Estimate> = estimates[children.clone()].iter().collect();
         let merged = match_and_merge(&estimates[parent], &own, merge);
@@ -194,7 +190,7 @@ pub fn matched(
         }
         observer.parent_matched();
     }
-    sums_of_leaves(tree, &estimates, observer)
+    sums_of_leaves(tree, &estimates)
 }
 
 /// The same from estimates by the cut. `noise`: of each level.
@@ -207,19 +203,17 @@ fn combined(
     let mut curves = vec![Curve::default(); estimates.len()];
     for (level, noise) in noise.iter().enumerate().rev() {
         for region in tree.level(level) {
-            observer.checkpoint();
+            poll();
             let children = &curves[tree.regions()[region].children.clone()];
-            let checkpoint = &mut || observer.checkpoint();
-            curves[region] = Curve::new(&estimates[region], *noise, children, checkpoint);
+            curves[region] = Curve::new(&estimates[region], *noise, children);
         }
     }
     let mut histograms = vec![curves[0].histogram()];
     for parent in 0..tree.leaves().start {
-        observer.checkpoint();
+        poll();
         // they follow on those of the parents before
         let children = &curves[tree.regions()[parent].children.clone()];
-        let checkpoint = &mut || observer.checkpoint();
-        let shares = shared(&histograms[parent], children, checkpoint);
+        let shares = shared(&histograms[parent], children);
         histograms.extend(shares);
         observer.parent_matched();
     }
@@ -230,22 +224,20 @@ fn combined(
 fn solved(
     tree: &Tree,
     measured: Vec<Measured>,
-    solve: impl Fn(&NoisyCounts, &mut dyn FnMut()) -> Vec<u64>,
-    observer: &mut dyn Observer,
+    solve: impl Fn(&NoisyCounts) -> Vec<u64>,
 ) -> Vec<Coco> {
-    let checkpoint = &mut || observer.checkpoint();
-    let cells = Cells::new(tree, measured, checkpoint);
-    let counts = solve(&cells.noisy(tree), checkpoint);
+    let cells = Cells::new(tree, measured);
+    let counts = solve(&cells.noisy(tree));
     drop(cells);
-    histograms(tree, 0.., &counts, checkpoint)
+    histograms(tree, 0.., &counts)
 }
 
 /// Back-substitution: what holds at the leaves holds above.
-fn sums_of_leaves(tree: &Tree, estimates: &[Estimate], observer: &mut dyn Observer) -> Vec<Coco> {
+fn sums_of_leaves(tree: &Tree, estimates: &[Estimate]) -> Vec<Coco> {
     let leaves = estimates[tree.leaves()].iter().map(|leaf| {
-        observer.checkpoint();
+        poll();
         leaf.histogram()
     });
     let leaves = leaves.collect();
-    tree.sums(leaves, &mut || observer.checkpoint())
+    tree.sums(leaves)
 }

@@ -36,6 +36,7 @@
 //! makes their parents' up to 40 % larger.
 
 use crate::coco::{Coco, Estimate, Run};
+use crate::work::poll;
 
 /// Of a region's estimate.
 #[derive(Debug, Clone, Copy)]
@@ -177,12 +178,7 @@ impl Curve {
     /// any; they have as many groups together.
     ///
     /// `checkpoint` is called for each child; it may unwind.
-    pub(super) fn new(
-        estimate: &Estimate,
-        noise: Noise,
-        children: &[Curve],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Curve {
+    pub(super) fn new(estimate: &Estimate, noise: Noise, children: &[Curve]) -> Curve {
         let densities = densities(estimate, noise.max_size);
         let variances = |noise: Noise| densities.iter().map(move |d| noise.variance_at(*d));
         let as_part = variances(Noise { smoothed: false, ..noise });
@@ -193,12 +189,12 @@ impl Curve {
         let mut sums = vec![0.0; densities.len()];
         let mut parts: Vec<(u64, u128)> = Vec::new();
         for child in children {
-            checkpoint();
+            poll();
             sums.iter_mut().zip(&child.variances).for_each(|(sum, variance)| *sum += variance);
             parts.extend(child.parts());
         }
         parts.sort_by_key(|(size, _)| *size);
-        checkpoint();
+        poll();
         let variances: Vec<f64> = variances(noise).collect();
         let place = |size: u64| stretch(size.min(noise.max_size));
         let weight = |own: u64, of_children: u64| {
@@ -206,7 +202,7 @@ impl Curve {
             if own > 0.0 { own / (own + sums[place(of_children)]) } else { 0.0 }
         };
         let mut means = means(own, parts.into_iter(), weight);
-        checkpoint();
+        poll();
         means.sort_by_key(|(size, _)| *size);
         Curve {
             steps: steps(means.into_iter()),
@@ -257,7 +253,7 @@ pub(super) mod tests {
 
     pub(in super::super) fn curve(runs: &[(u64, u64)], variance: f64, children: &[Curve]) -> Curve {
         let noise = Noise { variance, smoothed: false, max_size: MAX_SIZE };
-        Curve::new(&estimate(runs), noise, children, &mut || {})
+        Curve::new(&estimate(runs), noise, children)
     }
 
     fn runs(histogram: &Coco) -> Vec<(u64, u64)> {
@@ -366,7 +362,7 @@ pub(super) mod tests {
                 let (mut seen, mut declared) = (vec![0.0; stretches], vec![0.0; stretches]);
                 for seed in 0..40 {
                     let mut words = ChaCha20Rng::seed_from_u64(seed);
-                    let estimate = mechanism.release(&truth, &mut words, &mut || {});
+                    let estimate = mechanism.release(&truth, &mut words);
                     let densities = densities(&estimate, MAX_SIZE);
                     let released = counts(estimate.released().histogram());
                     for (size, (released, exact)) in released.iter().zip(&exact).enumerate() {

@@ -2,6 +2,7 @@
 
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco, emd_with_empty_groups};
+use crate::work::poll;
 
 /// How many entities would have to be added to or removed from a region's groups to turn what was
 /// released into the truth: the earth mover's distance. Where a consistency method does not keep
@@ -18,15 +19,9 @@ fn region_error(released: &DpCoco, truth: &Coco) -> u64 {
 /// The sum over the regions of a level. At most `i64::MAX`. `checkpoint` is called for every region.
 ///
 /// *Sensitivity.* An entity lies in one region of the level: 1.
-pub(super) fn level_error(
-    level: usize,
-    tree: &Tree,
-    released: &[DpCoco],
-    truth: &[Coco],
-    checkpoint: &mut dyn FnMut(),
-) -> i64 {
-    let mut of_region = |region: usize| {
-        checkpoint();
+pub(super) fn level_error(level: usize, tree: &Tree, released: &[DpCoco], truth: &[Coco]) -> i64 {
+    let of_region = |region: usize| {
+        poll();
         region_error(&released[region], &truth[region])
     };
     let sum: u128 = tree.level(level).map(|region| u128::from(of_region(region))).sum();

@@ -6,7 +6,7 @@
 use super::error::level_error;
 use super::plan::PlanError;
 use super::prior::Prior;
-use super::release::ReleaseError;
+use super::release::{Observer, ReleaseError};
 use super::selection::{Mechanism, words_of_levels};
 use super::tree::Tree;
 use rand_chacha::ChaCha20Rng;
@@ -55,14 +55,6 @@ pub struct ExpectedError {
     /// How far `emd` is off for want of more simulations: its standard error. What the prior is off by
     /// is not in it.
     pub standard_error: f64,
-}
-
-/// Who watches the simulations.
-pub trait SimulationObserver {
-    /// Called every few thousand steps; may unwind.
-    fn checkpoint(&mut self);
-    /// Called when so many rounds are done, each a release by every mechanism.
-    fn simulated(&mut self, rounds: u32);
 }
 
 impl Question<'_> {
@@ -134,20 +126,19 @@ pub fn expected_errors(
     prior: &Prior,
     simulations: u32,
     threads: NonZeroUsize,
-    observer: &mut dyn SimulationObserver,
+    observer: &mut dyn Observer,
 ) -> Result<Vec<Vec<ExpectedError>>, ReleaseError> {
     let mut samples = vec![vec![Vec::new(); tree.depth()]; mechanisms.len()];
     for round in 0..simulations {
         let mut words = ChaCha20Rng::seed_from_u64(round.into());
-        let leaves = prior.draw(&mut words, &mut || observer.checkpoint());
-        let truth = tree.sums(leaves, &mut || observer.checkpoint());
+        let leaves = prior.draw(&mut words);
+        let truth = tree.sums(leaves);
         for (mechanism, samples) in mechanisms.iter().zip(&mut samples) {
-            let (words, quiet) = (&mut words.clone(), &mut || observer.checkpoint());
-            let released = mechanism.release_sums(tree, &truth, words, threads, quiet)?;
+            let words = &mut words.clone();
+            let released = mechanism.release_sums(tree, &truth, words, threads, &mut ())?;
             for (level, samples) in samples.iter_mut().enumerate() {
                 let regions = tree.level(level).len().max(1);
-                let checkpoint = &mut || observer.checkpoint();
-                let error = level_error(level, tree, &released.histograms, &truth, checkpoint);
+                let error = level_error(level, tree, &released.histograms, &truth);
                 samples.push(error as f64 / regions as f64);
             }
         }
@@ -170,13 +161,6 @@ mod tests {
     use super::super::prior::Shape;
     use super::*;
     use crate::coco::{Coco, Run};
-
-    struct Silent;
-
-    impl SimulationObserver for Silent {
-        fn checkpoint(&mut self) {}
-        fn simulated(&mut self, _: u32) {}
-    }
 
     const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
@@ -266,17 +250,17 @@ mod tests {
             Some(&["matching", "bottom_up", "pgsr"]),
         );
         let mechanisms: Vec<&Mechanism> = candidates.iter().map(|c| &c.mechanism).collect();
-        let expected = expected_errors(&mechanisms, &tree, &prior, 300, ONE, &mut Silent).unwrap();
+        let expected = expected_errors(&mechanisms, &tree, &prior, 300, ONE, &mut ()).unwrap();
         for (mechanism, expected) in mechanisms.iter().zip(&expected) {
             let mut errors = vec![Vec::new(); 2];
             for seed in 1_000_000..1_000_300 {
                 let mut words = ChaCha20Rng::seed_from_u64(seed);
-                let truth = prior.draw(&mut words, &mut || ());
+                let truth = prior.draw(&mut words);
                 let released =
-                    mechanism.release(&tree, truth.clone(), &mut words, ONE, &mut || {}).unwrap();
-                let truth = tree.sums(truth, &mut || {});
+                    mechanism.release(&tree, truth.clone(), &mut words, ONE, &mut ()).unwrap();
+                let truth = tree.sums(truth);
                 for (level, errors) in errors.iter_mut().enumerate() {
-                    let error = level_error(level, &tree, &released.histograms, &truth, &mut || {});
+                    let error = level_error(level, &tree, &released.histograms, &truth);
                     errors.push(error as f64 / tree.level(level).len() as f64);
                 }
             }
@@ -296,7 +280,7 @@ mod tests {
         let all = candidates(None, None);
         let mechanisms: Vec<&Mechanism> = all.iter().map(|c| &c.mechanism).collect();
         let explain = |mechanisms: &[&Mechanism]| {
-            expected_errors(mechanisms, &tree, &prior, 3, ONE, &mut Silent).unwrap()
+            expected_errors(mechanisms, &tree, &prior, 3, ONE, &mut ()).unwrap()
         };
         let together = explain(&mechanisms);
         assert_eq!(together, explain(&mechanisms));
@@ -311,8 +295,7 @@ mod tests {
         let all = question.candidates(None, None, 10).unwrap();
         let mechanisms: Vec<&Mechanism> = all.iter().map(|c| &c.mechanism).collect();
         let expected =
-            expected_errors(&mechanisms, &tree, &Prior::Leaves(leaves), 2, ONE, &mut Silent)
-                .unwrap();
+            expected_errors(&mechanisms, &tree, &Prior::Leaves(leaves), 2, ONE, &mut ()).unwrap();
         let exact = ExpectedError { emd: 0.0, standard_error: 0.0 };
         assert_eq!(expected, vec![vec![exact]; all.len()]);
     }

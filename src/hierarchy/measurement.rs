@@ -8,6 +8,7 @@ use super::threads::share;
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, Method, Profile};
 use crate::noise::{Key, RandomWords, ScaleError};
+use crate::work::{poll, watched};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -34,8 +35,7 @@ pub(super) struct Unmeasured<'a> {
 /// [`Consistency::Chain`]. At most so many threads share the regions, which does not change what
 /// comes out: the noise of each has a key of its own, drawn from `words` in the regions' order.
 ///
-/// The observer's functions are called on this thread alone, its checkpoint every few milliseconds; it may
-/// unwind.
+/// The observer's functions are called on this thread alone.
 ///
 /// Errors: a noise scale that cannot be sampled.
 pub(super) fn measure<R: RandomWords + ?Sized>(
@@ -48,8 +48,8 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
     let keys: Vec<Key> = regions.iter().map(|_| Key::draw(words)).collect();
     let work: Vec<u64> = regions.iter().map(|region| work(plan, region)).collect();
     let done = AtomicUsize::new(0);
-    let measure_region = |number: usize, checkpoint: &mut dyn FnMut()| {
-        checkpoint();
+    let measure_region = |number: usize| {
+        poll();
         let (region, words) = (&regions[number], &mut keys[number].words());
         let mut mechanism = plan.mechanism(region.level, region.truth.groups())?;
         if let Some(parent) = region.parent {
@@ -57,28 +57,27 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
         }
         let measured = match plan.consistency() {
             Consistency::Cumulative => Measured::Cells {
-                values: mechanism.release_cumulative(region.truth, words, checkpoint),
+                values: mechanism.release_cumulative(region.truth, words),
                 variance: mechanism.variance(),
             },
             method if method.is_dense() => Measured::Cells {
-                values: mechanism.release_counts(region.truth, words, checkpoint),
+                values: mechanism.release_counts(region.truth, words),
                 variance: mechanism.count_variance(),
             },
-            _ => Measured::Estimate(mechanism.release(region.truth, words, checkpoint)),
+            _ => Measured::Estimate(mechanism.release(region.truth, words)),
         };
         done.fetch_add(1, Ordering::Relaxed);
         Ok(measured)
     };
     let mut told = 0;
-    let mut watch = || {
-        observer.checkpoint();
+    let mut tell = || {
         while told < done.load(Ordering::Relaxed) {
             observer.region_measured();
             told += 1;
         }
     };
-    let measured = share(&work, threads, measure_region, &mut watch);
-    watch();
+    let measured = watched(&mut tell, || share(&work, threads, measure_region));
+    tell();
     measured.into_iter().collect()
 }
 
@@ -102,8 +101,6 @@ fn work(plan: &ReleasePlan, region: &Unmeasured) -> u64 {
 
 /// The same for a level whose regions are measured as one chain.
 ///
-/// The observer's checkpoint is called every few thousand steps; it may unwind.
-///
 /// Errors: a noise scale that cannot be sampled.
 pub(super) fn measure_chain<R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
@@ -117,7 +114,7 @@ pub(super) fn measure_chain<R: RandomWords + ?Sized>(
     }
     let mechanism = plan.chain_mechanism(level, truth.len())?;
     let variance = mechanism.variance();
-    let regions = mechanism.release(truth, words, &mut || observer.checkpoint());
+    let regions = mechanism.release(truth, words);
     let cells = |values| {
         observer.region_measured();
         Measured::Cells { values, variance }
@@ -160,7 +157,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub(super) fn new(tree: &Tree, measured: Vec<Measured>, checkpoint: &mut dyn FnMut()) -> Cells {
+    pub(super) fn new(tree: &Tree, measured: Vec<Measured>) -> Cells {
         let cells = |region| match region {
             Measured::Cells { values, variance } => (values, variance),
             Measured::Estimate(_) => (vec![], f64::INFINITY),
@@ -173,7 +170,7 @@ impl Cells {
         let mut values = vec![0.0; regions.len() * sizes];
         let (width, mut begin, mut rest) = (regions.len(), 0, regions.into_iter());
         while begin < width {
-            checkpoint();
+            poll();
             // all sizes of some regions, whose memory is free then
             let rows: Vec<(Vec<i64>, f64)> = rest.by_ref().take(REGIONS_AT_A_TIME).collect();
             for (size, column) in values.chunks_exact_mut(width).enumerate() {

@@ -26,9 +26,7 @@ mod tree;
 pub use chain::{ChainMechanism, chain, running_totals};
 pub use consistency::{Consistency, matched};
 pub use cumulative::{CumulativeFit, Totals, cumulative};
-pub use explain::{
-    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Question, SimulationObserver, expected_errors,
-};
+pub use explain::{Candidate, ExpectedError, MAX_GROUPS_OF_HG, Question, expected_errors};
 pub use matching::Merge;
 pub use noisy_counts::{NoisyCounts, Weights};
 pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};

@@ -2,6 +2,7 @@
 
 use super::tree::Tree;
 use crate::coco::{Coco, Tally};
+use crate::work::poll;
 
 /// How much the squared distances of noisy counts weigh.
 #[derive(Debug, Clone, Copy)]
@@ -138,17 +139,16 @@ pub(super) fn histograms(
     tree: &Tree,
     sizes: impl IntoIterator<Item = u64>,
     counts: &[u64],
-    checkpoint: &mut dyn FnMut(),
 ) -> Vec<Coco> {
     let regions = tree.regions().len();
     let mut tallies = vec![Tally::default(); regions];
     for (size, counts) in sizes.into_iter().zip(counts.chunks_exact(regions)) {
-        checkpoint();
+        poll();
         let present = tallies.iter_mut().zip(counts).filter(|(_, groups)| **groups > 0);
         present.for_each(|(tally, &groups)| tally.add(size, groups));
     }
     let histogram = |tally: &Tally| {
-        checkpoint();
+        poll();
         tally.histogram()
     };
     tallies.iter().map(histogram).collect()

@@ -3,6 +3,7 @@
 use super::noisy_counts::{NoisyCounts, transposed};
 use super::plan::MAX_CELLS;
 use super::tree::{Tree, path_text};
+use crate::work::poll;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -157,11 +158,10 @@ impl NoisyTable {
     pub fn new(
         rows: BTreeMap<Vec<String>, RegionRows>,
         totals: Option<BTreeMap<Vec<String>, f64>>,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<Option<NoisyTable>, NoisyTableError> {
         let mut sizes = Vec::new();
         for (path, region) in &rows {
-            checkpoint();
+            poll();
             for &size in &region.sizes {
                 let error = || NoisyTableError::Size { path: path.clone(), size };
                 sizes.push(whole(size).ok_or_else(error)?);
@@ -170,10 +170,10 @@ impl NoisyTable {
         if sizes.is_empty() {
             return Ok(None);
         }
-        checkpoint();
+        poll();
         sizes.sort_unstable();
         sizes.dedup();
-        checkpoint();
+        poll();
         let tree = tree_of(rows.keys().chain(totals.iter().flat_map(|t| t.keys())).collect())?;
         let regions = tree.regions().len();
         if regions.saturating_mul(sizes.len()) > MAX_CELLS {
@@ -187,7 +187,7 @@ impl NoisyTable {
             for region in tree.level(level) {
                 let path = &tree.regions()[region].path;
                 let Some(rows) = rows.get(path) else { continue };
-                sum += cells.enter(region, path, rows, &sizes, checkpoint)?;
+                sum += cells.enter(region, path, rows, &sizes)?;
                 if sum > largest {
                     return Err(NoisyTableError::LargeCounts { path: path.clone(), largest });
                 }
@@ -197,7 +197,7 @@ impl NoisyTable {
             Some(totals) => public_totals(&tree, &totals)?,
             None => PublicTotals::None,
         };
-        checkpoint();
+        poll();
         let weights = cells.weights(&tree).map(|weights| transposed(&weights, sizes.len()));
         let values = transposed(&cells.values, sizes.len());
         Ok(Some(NoisyTable { tree, sizes, values, weights, totals }))
@@ -265,12 +265,11 @@ impl Cells {
         path: &[String],
         rows: &RegionRows,
         sizes: &[u64],
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<f64, NoisyTableError> {
         let mut sum = 0.0;
         for (i, (&size, &groups)) in rows.sizes.iter().zip(&rows.groups).enumerate() {
             if i.is_multiple_of(CHECKPOINT_EVERY) {
-                checkpoint();
+                poll();
             }
             let (path, size) = (|| path.to_vec(), size as u64);
             if !groups.is_finite() {

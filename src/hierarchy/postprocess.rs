@@ -10,6 +10,7 @@ use super::pgsr::pgsr;
 use super::release::Observer;
 use super::topdown::topdown;
 use crate::coco::{Coco, Estimate, EstimatedRun, project_weighted};
+use crate::work::poll;
 
 /// What became of a noisy table.
 #[derive(Debug, Clone)]
@@ -32,23 +33,22 @@ impl NoisyTable {
     /// The observer's checkpoint is called every few milliseconds; it may unwind.
     pub fn consistent(&self, method: Consistency, observer: &mut dyn Observer) -> Consistent {
         let mut gap = 0.0;
-        let checkpoint = &mut || observer.checkpoint();
         let histograms = match method {
             Consistency::Pgsr => {
-                let counts = pgsr(&self.counts(), self.root(), checkpoint);
-                self.histograms(&counts, checkpoint)
+                let counts = pgsr(&self.counts(), self.root());
+                self.histograms(&counts)
             }
             Consistency::TopDown => {
-                let counts = topdown(&self.counts(), self.root(), checkpoint);
-                self.histograms(&counts, checkpoint)
+                let counts = topdown(&self.counts(), self.root());
+                self.histograms(&counts)
             }
             Consistency::Chain => {
-                let values = running_totals(&self.tree, &self.values, checkpoint);
+                let values = running_totals(&self.tree, &self.values);
                 let (values, weights) = self.sums(values);
                 let sums =
                     NoisyCounts::new(&self.tree, self.sizes.len(), &values, of_regions(&weights));
-                let counts = chain(&sums, self.root(), checkpoint);
-                self.histograms(&counts, checkpoint)
+                let counts = chain(&sums, self.root());
+                self.histograms(&counts)
             }
             Consistency::Cumulative => {
                 let mut values = self.values.clone();
@@ -57,38 +57,36 @@ impl NoisyTable {
                 let (values, weights) = self.sums(values);
                 let sums =
                     NoisyCounts::new(&self.tree, self.sizes.len(), &values, of_regions(&weights));
-                let totals = self.region_totals(checkpoint);
+                let totals = self.region_totals();
                 let totals = match self.totals {
                     PublicTotals::Regions(_) => Totals::Regions(&totals),
                     _ => Totals::Root(totals[0]),
                 };
-                let fit = cumulative(&sums, totals, checkpoint);
+                let fit = cumulative(&sums, totals);
                 gap = (fit.real_cost - fit.lower_bound) / fit.real_cost.max(f64::MIN_POSITIVE);
-                self.histograms(&fit.counts, checkpoint)
+                self.histograms(&fit.counts)
             }
             Consistency::Matching => {
-                let estimates = self.estimates(checkpoint);
+                let estimates = self.estimates();
                 matched(&self.tree, estimates, Merge::Weighted, observer)
             }
             Consistency::MatchingUnweighted => {
-                let estimates = self.estimates(checkpoint);
+                let estimates = self.estimates();
                 matched(&self.tree, estimates, Merge::Mean, observer)
             }
             Consistency::BottomUp => {
-                let estimates = self.estimates(checkpoint);
+                let estimates = self.estimates();
                 let leaves = estimates[self.tree.leaves()].iter().map(Estimate::histogram);
-                self.tree.sums(leaves.collect(), &mut || observer.checkpoint())
+                self.tree.sums(leaves.collect())
             }
-            Consistency::None => {
-                self.estimates(checkpoint).iter().map(Estimate::histogram).collect()
-            }
+            Consistency::None => self.estimates().iter().map(Estimate::histogram).collect(),
         };
         Consistent { histograms, gap }
     }
 
     /// The number of groups of each region: the public one, or the consistent integers nearest to
     /// the sums of the noisy counts, weighted by their inverse variances.
-    fn region_totals(&self, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
+    fn region_totals(&self) -> Vec<u64> {
         if let PublicTotals::Regions(totals) = &self.totals {
             return totals.clone();
         }
@@ -100,7 +98,7 @@ impl NoisyTable {
             .collect();
         let weights = self.weights.as_deref().map(|weights| self.weights_of_sums(weights));
         let sums = NoisyCounts::new(&self.tree, 1, &sums, of_regions(&weights));
-        pgsr(&sums, self.root(), checkpoint)
+        pgsr(&sums, self.root())
     }
 
     /// The inverse variance of the sum of each region's counts.
@@ -114,20 +112,20 @@ impl NoisyTable {
 
     /// Every region's counts projected on its total. A cell of n groups of one size is known to
     /// within its variance v, so each of their sizes to within v / n.
-    fn estimates(&self, checkpoint: &mut dyn FnMut()) -> Vec<Estimate> {
-        let totals = self.region_totals(checkpoint);
+    fn estimates(&self) -> Vec<Estimate> {
+        let totals = self.region_totals();
         let values = self.by_region(&self.values);
         let weights = self.weights.as_deref().map(|weights| self.by_region(weights));
         let weight = |cell: usize| weights.as_ref().map_or(1.0, |weights| weights[cell]);
         let mut estimates = Vec::with_capacity(totals.len());
         for (region, (row, total)) in values.chunks(self.sizes.len()).zip(totals).enumerate() {
-            checkpoint();
+            poll();
             let cells = region * self.sizes.len()..;
             let targets: Vec<(f64, f64)> =
                 row.iter().zip(cells.clone()).map(|(&value, cell)| (value, weight(cell))).collect();
-            checkpoint();
+            poll();
             let counts = project_weighted(&targets, total);
-            checkpoint();
+            poll();
             let runs = counts.into_iter().zip(&self.sizes).zip(cells);
             let runs = runs.filter(|((groups, _), _)| *groups > 0);
             estimates.push(Estimate::new(
@@ -175,8 +173,8 @@ impl NoisyTable {
         NoisyCounts::new(&self.tree, self.sizes.len(), &self.values, weights)
     }
 
-    fn histograms(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
-        histograms(&self.tree, self.sizes.iter().copied(), counts, checkpoint)
+    fn histograms(&self, counts: &[u64]) -> Vec<Coco> {
+        histograms(&self.tree, self.sizes.iter().copied(), counts)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What public information says the data may be like, for simulations.
 
 use crate::coco::{Coco, Run};
+use crate::work::poll;
 use rand::Rng;
 use rand_distr::{Binomial, Distribution};
 use std::ops::Range;
@@ -29,12 +30,12 @@ impl Prior {
     /// The leaves' histograms, drawn afresh where they are not given.
     ///
     /// `checkpoint` is called once per region; it may unwind.
-    pub fn draw(&self, words: &mut impl Rng, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
+    pub fn draw(&self, words: &mut impl Rng) -> Vec<Coco> {
         match self {
             Prior::Leaves(leaves) => leaves.clone(),
             Prior::Shape { shape, groups } => {
                 let draw = |&groups: &u64| {
-                    checkpoint();
+                    poll();
                     shape.draw(groups, words)
                 };
                 groups.iter().map(draw).collect()

@@ -50,10 +50,10 @@ fn run(
     let estimators: Vec<String> = estimators.iter().map(|word| word.to_string()).collect();
     let plan =
         ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, MAX_SIZE, None, 1).unwrap();
-    let truth = tree.sums(leaves.clone(), &mut || {});
+    let truth = tree.sums(leaves.clone());
     let mut words = words_from_system().unwrap();
     let threads = NonZeroUsize::MIN;
-    let released = release(&plan, &tree, leaves, &mut words, threads, &mut || {}).unwrap();
+    let released = release(&plan, &tree, leaves, &mut words, threads, &mut ()).unwrap();
     (tree, truth, released.into_iter().map(|h| h.histogram().clone()).collect())
 }
 

@@ -9,23 +9,20 @@ use crate::noise::{RandomWords, ScaleError};
 use std::fmt;
 use std::num::NonZeroUsize;
 
-/// Who watches a long release; a closure, as its checkpoint.
+/// Who is told how far long work has come.
 pub trait Observer {
-    /// Called every few thousand steps; may unwind to cancel the release.
-    fn checkpoint(&mut self);
     /// Called when one more region is measured.
     fn region_measured(&mut self) {}
     /// Called when all `regions` of a level are measured.
     fn level_measured(&mut self, _level: usize, _regions: usize) {}
     /// Called when one more parent's groups are matched with its children's.
     fn parent_matched(&mut self) {}
+    /// Called when so many rounds of a simulation are done, each a release by every mechanism.
+    fn simulated(&mut self, _rounds: u32) {}
 }
 
-impl<F: FnMut()> Observer for F {
-    fn checkpoint(&mut self) {
-        self();
-    }
-}
+/// Nobody.
+impl Observer for () {}
 
 /// Why a plan cannot be carried out on a tree. Nothing of it depends on private rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,18 +85,14 @@ pub fn release<R: RandomWords + ?Sized>(
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
 ) -> Result<Vec<DpCoco>, ReleaseError> {
-    let truth = sums(tree, leaves, observer)?;
+    let truth = sums(tree, leaves)?;
     release_sums(plan, tree, truth, words, threads, observer)
 }
 
 /// The exact histograms of all regions, in the tree's order.
 ///
 /// Errors: [`ReleaseError::Leaves`], [`ReleaseError::Groups`].
-pub(super) fn sums(
-    tree: &Tree,
-    leaves: Vec<Coco>,
-    observer: &mut dyn Observer,
-) -> Result<Vec<Coco>, ReleaseError> {
+pub(super) fn sums(tree: &Tree, leaves: Vec<Coco>) -> Result<Vec<Coco>, ReleaseError> {
     if leaves.len() != tree.leaves().len() {
         return Err(ReleaseError::Leaves { got: leaves.len(), leaves: tree.leaves().len() });
     }
@@ -107,7 +100,7 @@ pub(super) fn sums(
     if groups > MOST_GROUPS {
         return Err(ReleaseError::Groups { groups });
     }
-    Ok(tree.sums(leaves, &mut || observer.checkpoint()))
+    Ok(tree.sums(leaves))
 }
 
 /// [`release`] where the exact histograms of all regions are known, in the tree's order: each is the sum of
@@ -181,9 +174,10 @@ mod tests {
     use super::*;
     use crate::coco::Run;
     use crate::noise::words_from_system;
+    use crate::work::watched;
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
-    use std::panic::{catch_unwind, resume_unwind};
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     fn outcome(
         consistency: &str,
@@ -201,7 +195,7 @@ mod tests {
                 .unwrap();
         let leaf: Coco = [Run { size: 1, groups: 1 }].into_iter().collect();
         let mut words = words_from_system().unwrap();
-        release(&plan, &tree, vec![leaf; histograms], &mut words, NonZeroUsize::MIN, &mut || {})
+        release(&plan, &tree, vec![leaf; histograms], &mut words, NonZeroUsize::MIN, &mut ())
     }
 
     #[test]
@@ -235,7 +229,7 @@ mod tests {
         let mut outcome = |groups: [u64; 2]| {
             let leaf = |groups| [Run { size: 1, groups }].into_iter().collect();
             let leaves = groups.map(leaf).to_vec();
-            release(&plan, &tree, leaves, &mut words, NonZeroUsize::MIN, &mut || {})
+            release(&plan, &tree, leaves, &mut words, NonZeroUsize::MIN, &mut ())
         };
         let half = 1 << 62;
         assert_eq!(outcome([half; 2]), Err(ReleaseError::Groups { groups: 1 << 63 }));
@@ -279,39 +273,32 @@ mod tests {
             let [one, two, three] = [1, 2, 3].map(|threads| {
                 let mut words = ChaCha20Rng::seed_from_u64(5);
                 let threads = NonZeroUsize::new(threads).unwrap();
-                release(&plan, &tree, leaves.clone(), &mut words, threads, &mut || {}).unwrap()
+                release(&plan, &tree, leaves.clone(), &mut words, threads, &mut ()).unwrap()
             });
             assert!(one == two && one == three, "{estimators:?}, {consistency}");
         }
     }
 
-    /// Unwinds at a checkpoint.
-    struct Cancels {
-        checkpoints_left: u32,
-    }
-
-    impl Observer for Cancels {
-        fn checkpoint(&mut self) {
-            self.checkpoints_left = self.checkpoints_left.saturating_sub(1);
-            if self.checkpoints_left == 0 {
-                resume_unwind(Box::new("cancelled"));
-            }
-        }
-        fn level_measured(&mut self, _: usize, _: usize) {}
-    }
-
     #[test]
-    fn an_observer_can_cancel_at_any_time() {
+    fn a_release_can_be_cancelled_at_any_time() {
         let (tree, leaves) = large();
         for estimators in [&["Hg"], &["cut"]] {
             let plan = plan(estimators, "matching");
-            for checkpoints_left in [1, 2, 3, 5, 8] {
-                let cancelled = || {
-                    let (mut words, threads) = (words_from_system().unwrap(), NonZeroUsize::MAX);
-                    let observer = &mut Cancels { checkpoints_left };
-                    drop(release(&plan, &tree, leaves.clone(), &mut words, threads, observer));
+            for polls in [1, 2, 3, 5, 8] {
+                let (mut words, threads) = (words_from_system().unwrap(), NonZeroUsize::MAX);
+                let mut left = polls;
+                let ask = &mut || {
+                    left -= 1;
+                    if left == 0 {
+                        resume_unwind(Box::new("cancelled"));
+                    }
                 };
-                let payload = catch_unwind(cancelled).unwrap_err();
+                let cancelled = || {
+                    let release =
+                        || release(&plan, &tree, leaves.clone(), &mut words, threads, &mut ());
+                    watched(ask, release).map(drop)
+                };
+                let payload = catch_unwind(AssertUnwindSafe(cancelled)).unwrap_err();
                 assert_eq!(payload.downcast_ref(), Some(&"cancelled"));
             }
         }

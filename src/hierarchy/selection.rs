@@ -20,6 +20,7 @@ use super::error::level_error;
 use super::plan::{PlanError, ReleasePlan};
 use super::release::{Observer, ReleaseError, release_sums, sums};
 use super::tree::Tree;
+use crate::charge::{Cost, Costs, Receipt};
 use crate::coco::{Coco, DpCoco};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale};
 use crate::privacy::{Epsilon, rho_of_pure};
@@ -195,7 +196,7 @@ impl Mechanism {
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
-        let truth = sums(tree, leaves, observer)?;
+        let truth = sums(tree, leaves)?;
         self.release_sums(tree, truth, words, threads, observer)
     }
 
@@ -220,6 +221,29 @@ impl Mechanism {
     }
 }
 
+impl Costs for Mechanism {
+    fn cost(&self) -> Cost {
+        let (epsilon, rho) = (self.epsilon(), self.rho());
+        Cost { epsilon, delta: 0.0, rho, mechanism: self.describe() }
+    }
+}
+
+impl<P> Receipt<Mechanism, P> {
+    /// One histogram per region of the tree, in its order, from the exact histograms of its leaves.
+    ///
+    /// Errors: see [`ReleaseError`].
+    pub fn release<R: RandomWords + ?Sized>(
+        self,
+        tree: &Tree,
+        leaves: Vec<Coco>,
+        words: &mut R,
+        threads: NonZeroUsize,
+        observer: &mut dyn Observer,
+    ) -> Result<Released, ReleaseError> {
+        self.into_mechanism().release(tree, leaves, words, threads, observer)
+    }
+}
+
 impl Selection {
     fn levels(&self) -> u64 {
         self.candidates[0].levels().len() as u64
@@ -241,7 +265,7 @@ impl Selection {
         let mut least = i64::MAX;
         for (name, plan) in self.names.iter().zip(&self.candidates) {
             let histograms = release_sums(plan, tree, truth, words, threads, observer)?;
-            let error = total_error(tree, &histograms, truth, &mut || observer.checkpoint());
+            let error = total_error(tree, &histograms, truth);
             let noisy = error.saturating_add(self.noise.sample(words));
             if selected.errors.is_empty() || noisy < least {
                 (least, selected.histograms) = (noisy, histograms);
@@ -255,13 +279,8 @@ impl Selection {
 /// The error of all levels together. At most `i64::MAX`.
 ///
 /// *Sensitivity.* The number of levels, each of which contributes at most 1.
-fn total_error(
-    tree: &Tree,
-    released: &[DpCoco],
-    truth: &[Coco],
-    checkpoint: &mut dyn FnMut(),
-) -> i64 {
-    let of_level = |level| level_error(level, tree, released, truth, checkpoint);
+fn total_error(tree: &Tree, released: &[DpCoco], truth: &[Coco]) -> i64 {
+    let of_level = |level| level_error(level, tree, released, truth);
     (0..tree.depth()).map(of_level).fold(0, i64::saturating_add)
 }
 
@@ -297,7 +316,7 @@ mod tests {
         let small = multisets(2);
         for (a, b) in small.iter().flat_map(|a| small.iter().map(move |b| (a, b))) {
             let (own, leaves) = tree([a, b]);
-            let truth = own.sums(leaves, &mut || {});
+            let truth = own.sums(leaves);
             let mut neighbours = Vec::new();
             for group in 0..a.len() + b.len() {
                 let (mut a, mut b) = (a.clone(), b.clone());
@@ -305,14 +324,14 @@ mod tests {
                     None => a[group] += 1,
                     Some(group) => b[group] += 1,
                 }
-                neighbours.push(own.sums(tree([&a, &b]).1, &mut || {}));
+                neighbours.push(own.sums(tree([&a, &b]).1));
             }
             for root in multisets(3) {
                 for (left, right) in small.iter().flat_map(|l| small.iter().map(move |r| (l, r))) {
                     let released = [&root, left, right].map(|sizes| DpCoco::new(of_sizes(sizes)));
-                    let here = total_error(&own, &released, &truth, &mut || {});
+                    let here = total_error(&own, &released, &truth);
                     for neighbour in &neighbours {
-                        let there = total_error(&own, &released, neighbour, &mut || {});
+                        let there = total_error(&own, &released, neighbour);
                         largest = largest.max(here.abs_diff(there));
                     }
                 }
@@ -372,7 +391,7 @@ mod tests {
         let (tree, _) = tree([&[1], &[2]]);
         let mechanism = mechanism(1.0, &["select:cut|Hc"], 1).unwrap();
         let mut words = words_from_system().unwrap();
-        let error = mechanism.release(&tree, vec![], &mut words, NonZeroUsize::MIN, &mut || {});
+        let error = mechanism.release(&tree, vec![], &mut words, NonZeroUsize::MIN, &mut ());
         assert_eq!(error, Err(ReleaseError::Leaves { got: 0, leaves: 2 }));
     }
 
@@ -388,12 +407,12 @@ mod tests {
         let estimators = ["select:H|Hc|H".to_string()];
         let mechanism = Mechanism::new(2, 3.0, &estimators, "matching", 2000, None, 1).unwrap();
         let mut words = words_from_system().unwrap();
-        let truth = tree.sums(leaves.clone(), &mut || {});
+        let truth = tree.sums(leaves.clone());
         let released =
-            mechanism.release(&tree, leaves, &mut words, NonZeroUsize::MIN, &mut || {}).unwrap();
+            mechanism.release(&tree, leaves, &mut words, NonZeroUsize::MIN, &mut ()).unwrap();
         let names: Vec<&str> = released.errors.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["H", "Hc", "H"]);
-        let error = total_error(&tree, &released.histograms, &truth, &mut || {});
+        let error = total_error(&tree, &released.histograms, &truth);
         assert!((error - released.errors[1].1).abs() < 740, "{error} {:?}", released.errors);
         assert!(released.errors[1].1 < released.errors[0].1.min(released.errors[2].1));
     }

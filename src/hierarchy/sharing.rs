@@ -11,6 +11,7 @@
 
 use super::curve::{Curve, Step};
 use crate::coco::{Coco, Run};
+use crate::work::poll;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -21,7 +22,7 @@ const RUNS_PER_CHECKPOINT: usize = 1 << 10;
 /// together as many as the region.
 ///
 /// `checkpoint` is called every few thousand steps; it may unwind.
-pub(super) fn shared(region: &Coco, children: &[Curve], checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
+pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
     let mut shares: Vec<Vec<Run>> = vec![Vec::new(); children.len()];
     let mut cursors: Vec<Cursor> = children.iter().map(Cursor::new).collect();
     let mut by_size: BinaryHeap<Reverse<(u64, usize)>> = cursors
@@ -33,7 +34,7 @@ pub(super) fn shared(region: &Coco, children: &[Curve], checkpoint: &mut dyn FnM
     let (mut holders, mut claims) = (Vec::new(), Vec::new());
     for (number, run) in region.runs().iter().enumerate() {
         if number.is_multiple_of(RUNS_PER_CHECKPOINT) {
-            checkpoint();
+            poll();
         }
         let mut places = run.groups;
         while let Some(&Reverse((size, _))) = by_size.peek()
@@ -197,7 +198,7 @@ mod tests {
                 groups.iter().filter(|g| g.2 == child).map(|g| (g.1, g.3)).collect()
             };
             let children: Vec<Curve> = (0..4).map(|child| curve(&of_child(child), 2.0, &[])).collect();
-            let shares = shared(&region, &children, &mut || {});
+            let shares = shared(&region, &children);
             for (child, share) in shares.iter().enumerate() {
                 prop_assert_eq!(share.groups(), of(&of_child(child)).groups());
             }
@@ -205,7 +206,7 @@ mod tests {
             prop_assert_eq!(&sum, &region);
             // where nothing is missing and nothing is left over, all keep what they have
             let sum: Coco = children.iter().flat_map(|child| child.histogram().runs().to_vec()).collect();
-            for (share, child) in super::shared(&sum, &children, &mut || {}).iter().zip(&children) {
+            for (share, child) in super::shared(&sum, &children).iter().zip(&children) {
                 prop_assert_eq!(share, &child.histogram());
             }
         }
@@ -260,7 +261,7 @@ mod tests {
         for (others, expected) in [([10, 11], [(10, 10), (11, 9)]), ([11, 10], [(11, 9), (10, 10)])]
         {
             let children = others.map(child);
-            let shares = shared(&of(&[(5, 21), (6, 19)]), &children, &mut || {});
+            let shares = shared(&of(&[(5, 21), (6, 19)]), &children);
             let shares: Vec<Coco> = shares.into_iter().collect();
             for (share, (five, six)) in shares.iter().zip(expected) {
                 assert_eq!(*share, of(&[(5, five), (6, six)]));
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn a_deficit_is_shared_by_the_square_root() {
         let children = [100, 400, 2500].map(|groups| curve(&[(5, groups)], 2.0, &[]));
-        let shares = shared(&of(&[(5, 2920), (6, 80)]), &children, &mut || {});
+        let shares = shared(&of(&[(5, 2920), (6, 80)]), &children);
         let left: Vec<u64> = shares.iter().map(|share| share.runs()[1].groups).collect();
         assert_eq!(left, [10, 20, 50]);
     }

@@ -1,9 +1,10 @@
 //! Jobs that several threads share, of which one alone knows who waits for them.
 //!
-//! The thread that asks for the work takes part in it, and it alone calls the caller's checkpoint,
-//! which may unwind to cancel: what PostgreSQL offers may be called from no other thread. Nor may
+//! The thread that asks for the work takes part in it, and it alone asks who watches it,
+//! who may unwind to cancel: what PostgreSQL offers may be called from no other thread. Nor may
 //! its signal handlers run on another, so that the others block every signal.
 
+use crate::work::{poll, watched};
 use std::cmp::Reverse;
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
@@ -17,7 +18,7 @@ use std::time::Duration;
 /// The work for which one more thread is worth starting: some milliseconds, if a unit is a draw.
 const WORK_PER_THREAD: u64 = 1 << 17;
 
-/// Between two calls of the checkpoint while the last jobs are waited for.
+/// Between two polls while the last jobs are waited for.
 const WAIT: Duration = Duration::from_millis(2);
 
 /// What unwinds from a job that nobody waits for any more.
@@ -27,15 +28,13 @@ struct Stopped;
 /// each, in units of some 20 ns; the jobs with the most are begun first. `threads`: the most that
 /// work at a time, the caller's included; where there is little to do, it alone.
 ///
-/// `job` gets a job's number and a checkpoint to call every few milliseconds: on the calling thread
-/// the one given here, on all others one that unwinds once the work is given up. That is when
-/// `checkpoint` unwinds, or a job panics; this function then unwinds likewise. No thread is left
-/// when it ends, in whatever way.
+/// `job` gets a job's number. On the calling thread its polls ask who watches that, on all others they
+/// unwind once the work is given up. That is when a watcher unwinds, or a job panics; this function
+/// then unwinds likewise. No thread is left when it ends, in whatever way.
 pub(super) fn share<T: Send>(
     work: &[u64],
     threads: NonZeroUsize,
-    job: impl Fn(usize, &mut dyn FnMut()) -> T + Sync,
-    checkpoint: &mut dyn FnMut(),
+    job: impl Fn(usize) -> T + Sync,
 ) -> Vec<T> {
     let all = work.iter().fold(0, |sum: u64, work| sum.saturating_add(*work));
     let others = (threads.get() - 1)
@@ -54,7 +53,7 @@ pub(super) fn share<T: Send>(
             let help = move || {
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     let _stop = queue.stop_on_unwinding();
-                    queue.work_off(job, &mut || queue.unwind_if_stopped())
+                    watched(&mut || queue.unwind_if_stopped(), || queue.work_off(job))
                 }));
                 // nobody receives it where the work was given up
                 _ = sender.send(done);
@@ -63,14 +62,14 @@ pub(super) fn share<T: Send>(
             _ = Builder::new().spawn_scoped(scope, help);
         }
         drop((signals, sender));
-        let mut done = queue.work_off(&job, checkpoint);
+        let mut done = queue.work_off(&job);
         loop {
             match receiver.recv_timeout(WAIT) {
                 Ok(Ok(of_other)) => done.extend(of_other),
                 // of another thread's panic, which is still to be received
                 Ok(Err(panic)) if panic.is::<Stopped>() => {}
                 Ok(Err(panic)) => resume_unwind(panic),
-                Err(RecvTimeoutError::Timeout) => checkpoint(),
+                Err(RecvTimeoutError::Timeout) => poll(),
                 Err(RecvTimeoutError::Disconnected) => return done,
             }
         }
@@ -88,16 +87,12 @@ struct Queue {
 
 impl Queue {
     /// The results of the jobs that this thread gets, with their numbers.
-    fn work_off<T>(
-        &self,
-        job: impl Fn(usize, &mut dyn FnMut()) -> T,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Vec<(usize, T)> {
+    fn work_off<T>(&self, job: impl Fn(usize) -> T) -> Vec<(usize, T)> {
         let mut done = Vec::new();
         while !self.stopped.load(Ordering::Relaxed)
             && let Some(&number) = self.order.get(self.taken.fetch_add(1, Ordering::Relaxed))
         {
-            done.push((number, job(number, checkpoint)));
+            done.push((number, job(number)));
         }
         done
     }
@@ -158,13 +153,9 @@ mod tests {
         NonZeroUsize::new(count).unwrap()
     }
 
-    /// What a job or a checkpoint that unwinds leaves of so many long jobs.
-    fn unwound(
-        jobs: usize,
-        job: impl Fn(usize, &mut dyn FnMut()) + Sync,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Box<dyn std::any::Any + Send> {
-        let all = || share(&vec![WORK_PER_THREAD; jobs], threads(THREADS), job, checkpoint);
+    /// What a job or a watcher that unwinds leaves of so many long jobs.
+    fn unwound(jobs: usize, job: impl Fn(usize) + Sync) -> Box<dyn std::any::Any + Send> {
+        let all = || share(&vec![WORK_PER_THREAD; jobs], threads(THREADS), job);
         catch_unwind(AssertUnwindSafe(all)).unwrap_err()
     }
 
@@ -173,41 +164,41 @@ mod tests {
         for count in 1..=THREADS {
             let work = [3, 0, 9, 9, 1].map(|work| work * WORK_PER_THREAD);
             let begun = Mutex::new(vec![]);
-            let job = |number: usize, checkpoint: &mut dyn FnMut()| {
+            let job = |number: usize| {
                 begun.lock().unwrap().push(number);
-                checkpoint();
+                poll();
                 10 * number
             };
-            assert_eq!(share(&work, threads(count), job, &mut || {}), [0, 10, 20, 30, 40]);
+            assert_eq!(share(&work, threads(count), job), [0, 10, 20, 30, 40]);
             if count == 1 {
                 assert_eq!(*begun.lock().unwrap(), [2, 3, 0, 4, 1]);
             }
         }
-        let nothing = |_: usize, _: &mut dyn FnMut()| {};
-        assert_eq!(share(&[], threads(THREADS), nothing, &mut || {}), []);
+        let nothing = |_: usize| {};
+        assert_eq!(share(&[], threads(THREADS), nothing), []);
     }
 
-    /// Each job waits for all others to have begun: it takes as many threads as jobs. The caller's
-    /// checkpoint is called on its own thread only, and no signal reaches another.
+    /// Each job waits for all others to have begun: it takes as many threads as jobs. Who watches the
+    /// caller is asked on its own thread only, and no signal reaches another.
     #[test]
     fn threads_work_at_a_time_and_only_the_callers_is_watched() {
         let (begun, caller) = (AtomicUsize::new(0), thread::current().id());
         let mut calls = 0;
-        let job = |_: usize, checkpoint: &mut dyn FnMut()| {
-            checkpoint();
+        let job = |_: usize| {
+            poll();
             begun.fetch_add(1, Ordering::SeqCst);
             while begun.load(Ordering::SeqCst) < THREADS {
-                checkpoint();
+                poll();
                 thread::sleep(WAIT);
             }
             thread::sleep(10 * WAIT);
             (thread::current().id(), blocks(libc::SIGINT))
         };
-        let checkpoint = &mut || {
+        let ask = &mut || {
             assert_eq!(thread::current().id(), caller);
             calls += 1;
         };
-        let done = share(&[WORK_PER_THREAD; THREADS], threads(THREADS), job, checkpoint);
+        let done = watched(ask, || share(&[WORK_PER_THREAD; THREADS], threads(THREADS), job));
         for (place, &(id, blocks)) in done.iter().enumerate() {
             assert_eq!(blocks, id != caller);
             assert!(done[..place].iter().all(|(earlier, _)| *earlier != id));
@@ -227,10 +218,10 @@ mod tests {
 
     #[test]
     fn little_work_is_not_shared() {
-        let job = |_: usize, _: &mut dyn FnMut()| thread::current().id();
+        let job = |_: usize| thread::current().id();
         let work = [WORK_PER_THREAD / 4; 3];
         let caller = thread::current().id();
-        assert_eq!(share(&work, threads(THREADS), job, &mut || {}), [caller; 3]);
+        assert_eq!(share(&work, threads(THREADS), job), [caller; 3]);
     }
 
     /// Counts the jobs that are under way.
@@ -249,15 +240,15 @@ mod tests {
         }
     }
 
-    /// The jobs would never end. The checkpoint unwinds while the caller works, or, where it has no
+    /// The jobs would never end. A watcher unwinds while the caller works, or, where it has no
     /// job left, while it waits.
     #[test]
-    fn a_checkpoint_that_unwinds_ends_all_jobs() {
+    fn a_watcher_that_unwinds_ends_all_jobs() {
         for calls_until_end in [1, 2, 20] {
             let caller = thread::current().id();
             for caller_works in [true, false] {
                 let running = AtomicUsize::new(0);
-                let job = |_: usize, checkpoint: &mut dyn FnMut()| {
+                let job = |_: usize| {
                     let _running = Running::begin(&running);
                     let on_caller = thread::current().id() == caller;
                     while on_caller && running.load(Ordering::SeqCst) == 1 {
@@ -267,17 +258,18 @@ mod tests {
                         return;
                     }
                     loop {
-                        checkpoint();
+                        poll();
                         thread::yield_now();
                     }
                 };
                 let mut calls = 0;
-                let payload = unwound(100, job, &mut || {
+                let ask = &mut || {
                     calls += 1;
                     if calls == calls_until_end {
                         panic_any("cancelled");
                     }
-                });
+                };
+                let payload = watched(ask, || unwound(100, job));
                 assert_eq!(payload.downcast_ref(), Some(&"cancelled"));
                 assert_eq!(running.load(Ordering::SeqCst), 0);
             }
@@ -290,19 +282,19 @@ mod tests {
         let caller = thread::current().id();
         for on_caller in [true, false] {
             let (running, panicked) = (AtomicUsize::new(0), AtomicBool::new(false));
-            let job = |_: usize, checkpoint: &mut dyn FnMut()| {
+            let job = |_: usize| {
                 let _running = Running::begin(&running);
                 let here = (thread::current().id() == caller) == on_caller;
                 if here && !panicked.swap(true, Ordering::SeqCst) {
                     panic_any("broken");
                 }
-                // the caller's checkpoint does not know of others' panics
+                // the caller's polls do not know of others' panics
                 while !(panicked.load(Ordering::SeqCst) && thread::current().id() == caller) {
-                    checkpoint();
+                    poll();
                     thread::yield_now();
                 }
             };
-            let payload = unwound(100, job, &mut || {});
+            let payload = unwound(100, job);
             assert_eq!(payload.downcast_ref(), Some(&"broken"), "{:?}", payload.is::<Stopped>());
             assert_eq!(running.load(Ordering::SeqCst), 0);
         }

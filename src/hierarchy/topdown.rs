@@ -4,6 +4,7 @@
 
 use super::noisy_counts::{NoisyCounts, Target};
 use crate::coco::project_weighted;
+use crate::work::poll;
 
 /// Consistent counts, integers >= 0 in the order of the noisy ones, children summing to their
 /// parents for every size, the root's summing to `total` if it is given.
@@ -16,7 +17,7 @@ use crate::coco::project_weighted;
 /// `checkpoint` is called for every projection; it may unwind.
 ///
 /// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
-pub fn topdown(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
+pub fn topdown(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
     let mut counts = vec![0; noisy.values.len()];
     if !noisy.has_room_for(total) {
@@ -36,7 +37,7 @@ pub fn topdown(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnM
     for parent in 0..tree.leaves().start {
         let children = &tree.regions()[parent].children;
         for size in 0..sizes {
-            checkpoint();
+            poll();
             targets.clear();
             targets.extend(children.clone().map(|child| target(child, size)));
             let shares = project_weighted(&targets, counts[noisy.cell(parent, size)]);
@@ -53,6 +54,7 @@ mod tests {
     use super::super::noisy_counts::Weights;
     use super::super::pgsr::tests::*;
     use super::*;
+    use crate::work::watched;
     use proptest::prelude::*;
 
     /// The least cost of sharing the total among the targets in integers.
@@ -74,7 +76,7 @@ mod tests {
         #[test]
         fn every_step_is_optimal_given_the_one_above(case in cases(small_values())) {
             case.for_each_variant(|noisy, total| {
-                let counts = topdown(noisy, total, &mut silent);
+                let counts = topdown(noisy, total);
                 check_constraints(noisy, &counts, total);
                 if !matches!(noisy.weights, Weights::Equal) {
                     return Ok(());
@@ -109,7 +111,7 @@ mod tests {
             total in prop_oneof![0..10u64, 0..1u64 << 62],
         ) {
             Case { total, ..case }.for_each_variant(|noisy, total| {
-                check_constraints(noisy, &topdown(noisy, total, &mut silent), total);
+                check_constraints(noisy, &topdown(noisy, total), total);
                 Ok(())
             })?;
         }
@@ -117,7 +119,7 @@ mod tests {
 
     fn solve(tree: &crate::hierarchy::Tree, values: &[f64], total: Option<u64>) -> Vec<u64> {
         let sizes = values.len() / tree.regions().len();
-        topdown(&NoisyCounts::new(tree, sizes, values, Weights::Equal), total, &mut silent)
+        topdown(&NoisyCounts::new(tree, sizes, values, Weights::Equal), total)
     }
 
     /// The counts of size 1 of the paper's table 5. The root is not moved by what is below it,
@@ -145,7 +147,7 @@ mod tests {
         let tree = regular_tree(&[2]);
         let weights = [1.0, 4.0, 1.0];
         let noisy = NoisyCounts::new(&tree, 1, &[15.0, 10.0, 10.0], Weights::OfCells(&weights));
-        assert_eq!(topdown(&noisy, None, &mut silent), [15, 9, 6]);
+        assert_eq!(topdown(&noisy, None), [15, 9, 6]);
     }
 
     #[test]
@@ -165,19 +167,20 @@ mod tests {
             for weights in [Weights::Equal, Weights::OfCells(&weights)] {
                 let noisy = NoisyCounts::new(&tree, 1, &values, weights);
                 for total in [None, Some(0), Some(1), Some(1 << 62)] {
-                    check_constraints(&noisy, &topdown(&noisy, total, &mut silent), total);
+                    check_constraints(&noisy, &topdown(&noisy, total), total);
                 }
             }
         }
     }
 
     #[test]
-    fn the_checkpoint_is_called_throughout() {
+    fn it_polls_throughout() {
         let tree = regular_tree(&[7, 6]);
         let (values, total) = census(&tree, 50, 60.0, 1);
         let noisy = NoisyCounts::new(&tree, 50, &values, Weights::Equal);
         let mut calls = 0;
-        check_constraints(&noisy, &topdown(&noisy, Some(total), &mut || calls += 1), Some(total));
+        let counts = watched(&mut || calls += 1, || topdown(&noisy, Some(total)));
+        check_constraints(&noisy, &counts, Some(total));
         assert_eq!(calls, 8 * 50);
     }
 }

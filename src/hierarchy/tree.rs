@@ -1,6 +1,7 @@
 //! The tree of regions, built from the paths of its leaves.
 
 use crate::coco::{Coco, Tally};
+use crate::work::poll;
 use std::fmt;
 use std::ops::Range;
 
@@ -69,7 +70,7 @@ impl Tree {
         depth: usize,
         leaves: Vec<(Vec<String>, T)>,
     ) -> Result<(Tree, Vec<T>), TreeError> {
-        Tree::from_many_leaves(depth, leaves, &mut || {})
+        Tree::from_many_leaves(depth, leaves)
     }
 
     /// The same of any number of leaves: millions take seconds. `checkpoint` is called every few
@@ -77,7 +78,6 @@ impl Tree {
     pub fn from_many_leaves<T>(
         depth: usize,
         mut leaves: Vec<(Vec<String>, T)>,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<(Tree, Vec<T>), TreeError> {
         if let Some((path, _)) = leaves.iter().find(|(path, _)| path.len() != depth) {
             return Err(TreeError::WrongDepth { path: path.clone(), depth });
@@ -86,7 +86,7 @@ impl Tree {
         let mut one_more = || {
             paths += 1;
             if paths.is_multiple_of(PATHS_PER_CHECKPOINT) {
-                checkpoint();
+                poll();
             }
         };
         leaves.sort_by(|a, b| {
@@ -154,14 +154,14 @@ impl Tree {
 
     /// A histogram for every region from those of the leaves: each is the sum of its children.
     /// `checkpoint` is called every few milliseconds; it may unwind.
-    pub fn sums(&self, leaves: Vec<Coco>, checkpoint: &mut dyn FnMut()) -> Vec<Coco> {
+    pub fn sums(&self, leaves: Vec<Coco>) -> Vec<Coco> {
         let mut sums = vec![Coco::default(); self.leaves().start];
         sums.extend(leaves);
         for region in (0..self.leaves().start).rev() {
             let mut tally = Tally::default();
             for child in self.regions[region].children.clone() {
                 for runs in sums[child].runs().chunks(RUNS_PER_CHECKPOINT) {
-                    checkpoint();
+                    poll();
                     runs.iter().for_each(|run| tally.add(run.size, run.groups));
                 }
             }
@@ -174,6 +174,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::watched;
 
     fn tree(depth: usize, leaves: &[&[&str]]) -> Result<Tree, TreeError> {
         let leaves =
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!((alone.depth(), alone.leaves()), (1, 0..1));
         let empty = tree(2, &[]).unwrap();
         assert_eq!((empty.regions().len(), empty.leaves()), (1, 1..1));
-        assert_eq!(empty.sums(vec![], &mut || {}), [Coco::default()]);
+        assert_eq!(empty.sums(vec![]), [Coco::default()]);
     }
 
     #[test]
@@ -210,7 +211,8 @@ mod tests {
         let names = (0..100_000u32).map(|i| (i * 7919 % 100_000).to_string());
         let leaves: Vec<_> = names.map(|name| (vec![name[..1].to_string(), name], ())).collect();
         let mut calls = 0;
-        let (tree, _) = Tree::from_many_leaves(2, leaves.clone(), &mut || calls += 1).unwrap();
+        let (tree, _) =
+            watched(&mut || calls += 1, || Tree::from_many_leaves(2, leaves.clone())).unwrap();
         assert_eq!(tree.regions(), Tree::from_leaves(2, leaves).unwrap().0.regions());
         // one look at each for the pairs, and two for each of two levels
         assert!(calls >= 5 * 100_000 / PATHS_PER_CHECKPOINT, "{calls}");

@@ -3,7 +3,7 @@
 use super::errors::{Result, error, invalid, required};
 use super::hierarchy::{Watch, rows};
 use super::progress::{Function, Phase, Progress};
-use super::session::{checkpoint, read_rows};
+use super::session::read_rows;
 use crate::coco::DpCoco;
 use crate::hierarchy::{
     Consistency, Consistent, NoisyTable, NoisyTableError, RegionRows, path_text,
@@ -43,7 +43,7 @@ fn dp_hierarchy_consistent(
     })?;
     let totals = totals.map(|oid| Table::named(oid, "totals")?.read_totals()).transpose()?;
     let counts = source.read_counts()?;
-    let table = NoisyTable::new(counts, totals, &mut checkpoint).map_err(|problem| {
+    let table = NoisyTable::new(counts, totals).map_err(|problem| {
         let code = match problem {
             NoisyTableError::TooManyCells { .. } => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             _ => PgSqlErrorCode::ERRCODE_DATA_EXCEPTION,

@@ -5,10 +5,9 @@ use super::catalog::{Dataset, find_release_by_name, read_release};
 use super::errors::{Result, all_required, error, internal, invalid, required};
 use super::hierarchy::threads;
 use super::progress::{Function, Phase, Progress};
-use super::session::checkpoint;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    MAX_GROUPS_OF_HG, Mechanism, Prior, Question, Shape, SimulationObserver, Tree, expected_errors,
+    MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Question, Shape, Tree, expected_errors,
 };
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
@@ -170,8 +169,7 @@ impl Known {
             )
         })?;
         let depth = dataset.source.hierarchy.len();
-        let (tree, groups) =
-            Tree::from_many_leaves(depth, leaves, &mut checkpoint).map_err(internal)?;
+        let (tree, groups) = Tree::from_many_leaves(depth, leaves).map_err(internal)?;
         let all = groups.iter().fold(0, |sum: u64, groups| sum.saturating_add(*groups));
         Ok((tree, Prior::Shape { shape, groups }, all))
     }
@@ -212,8 +210,7 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
     let regions = read_release(id)?.into_iter().filter(|(path, _)| path.len() == depth);
     let leaves = regions.map(|(path, histogram)| (path, histogram.histogram().clone()));
     let leaves = leaves.collect();
-    let (tree, leaves) =
-        Tree::from_many_leaves(depth, leaves, &mut checkpoint).map_err(internal)?;
+    let (tree, leaves) = Tree::from_many_leaves(depth, leaves).map_err(internal)?;
     let groups = leaves.iter().map(Coco::groups).fold(0, u64::saturating_add);
     Ok((tree, Prior::Leaves(leaves), groups))
 }
@@ -226,11 +223,7 @@ struct Watch<'a> {
     told: Instant,
 }
 
-impl SimulationObserver for Watch<'_> {
-    fn checkpoint(&mut self) {
-        checkpoint();
-    }
-
+impl Observer for Watch<'_> {
     fn simulated(&mut self, rounds: u32) {
         const QUIET: Duration = Duration::from_secs(2);
         self.progress.step();

@@ -173,7 +173,7 @@ pub(super) fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static
     }))
 }
 
-/// Lets a long function be cancelled, and tells how far it has come.
+/// Tells how far a long function has come.
 pub(super) struct Watch<'a> {
     progress: &'a Progress,
     levels: usize,
@@ -227,10 +227,6 @@ impl<'a> Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
-    fn checkpoint(&mut self) {
-        pgrx::check_for_interrupts!();
-    }
-
     fn region_measured(&mut self) {
         if std::mem::take(&mut self.all_measured) {
             self.begin(); // the next plan's regions

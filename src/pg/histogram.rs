@@ -8,6 +8,7 @@ use super::progress::{Function, Phase, Progress};
 use crate::coco::{Coco, CocoMechanism, DpCoco};
 use crate::hierarchy::{Consistency, ReleasePlan, estimator_words};
 use crate::noise::{RandomWords, words_from_system};
+use crate::work::watched;
 use pgrx::prelude::*;
 
 pub(super) const DEFAULT_MAX_SIZE: i64 = 10_000;
@@ -77,12 +78,8 @@ pub(super) fn release(
     words: &mut impl RandomWords,
     progress: &Progress,
 ) -> DpCoco {
-    progress.steps(Phase::Measuring, mechanism.checkpoints().unwrap_or(0));
-    let mut checkpoint = || {
-        pgrx::check_for_interrupts!();
-        progress.step();
-    };
-    mechanism.release(truth, words, &mut checkpoint).released()
+    progress.steps(Phase::Measuring, mechanism.polls().unwrap_or(0));
+    watched(&mut || progress.step(), || mechanism.release(truth, words)).released()
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

@@ -7,7 +7,7 @@
 //! all its values.
 
 use super::errors::error;
-use super::session::checkpoint;
+use crate::work::poll;
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::datum::Datum;
 use pgrx::pg_sys::panic::ErrorReportable;
@@ -214,7 +214,7 @@ fn write_container<'a>(
 
 fn pause(children: usize) {
     if children.is_multiple_of(CHECKPOINT_EVERY) {
-        checkpoint();
+        poll();
     }
 }
 

@@ -10,7 +10,6 @@ use super::after_charge::Failure;
 use super::errors::{Result, error, internal, invalid, required};
 use super::leaves::Leaves;
 use super::query::Query;
-use super::session::checkpoint;
 use super::stream::Arguments;
 use crate::coco::{RegionHistograms, TooManyRegions, read_histograms, write_histograms};
 use pgrx::PgMemoryContexts;
@@ -50,7 +49,7 @@ const COUNTED: u8 = 1;
 
 fn written(outcome: &Outcome) -> Vec<u8> {
     match outcome {
-        Ok(histograms) => write_histograms(histograms, COUNTED, &mut checkpoint),
+        Ok(histograms) => write_histograms(histograms, COUNTED),
         Err(TooManyRegions) => vec![TOO_MANY_REGIONS],
     }
 }
@@ -58,9 +57,7 @@ fn written(outcome: &Outcome) -> Vec<u8> {
 fn read(bytes: &[u8]) -> std::result::Result<Outcome, Failure> {
     match bytes.split_first() {
         Some((&TOO_MANY_REGIONS, _)) => Ok(Err(TooManyRegions)),
-        Some((&COUNTED, bytes)) => {
-            read_histograms(bytes, &mut checkpoint).map(Ok).map_err(Failure::broken)
-        }
+        Some((&COUNTED, bytes)) => read_histograms(bytes).map(Ok).map_err(Failure::broken),
         _ => Err(Failure::broken("no state of dp.leaf_histograms")),
     }
 }

@@ -14,7 +14,7 @@ use super::leaf_histograms::{leaf_histograms, read_leaf_histograms};
 use super::leaves::{KnownGroups, Leaves, too_many_regions};
 use super::query::Query;
 use super::relation::{Column, Relation, open};
-use super::session::{checkpoint, extension_type};
+use super::session::extension_type;
 use super::source::{Source, comparable, distinct, label, not_null, quoted};
 use super::stream::{self, Layout};
 use crate::coco::Coco;
@@ -79,7 +79,7 @@ impl Source {
         }
         let mut known = None;
         if tables.groups.is_some() {
-            let tree = Tree::from_many_leaves(depth, leaves.regions(), &mut checkpoint);
+            let tree = Tree::from_many_leaves(depth, leaves.regions());
             known = Some(tree.map_err(internal)?);
         }
         Ok(LeafReading { depth, known, leaves, rows })
@@ -234,7 +234,7 @@ impl LeafReading {
         if depth == 0 && histograms.is_empty() {
             histograms.push((vec![], Coco::default())); // the root is a leaf, also without rows
         }
-        Tree::from_many_leaves(depth, histograms, &mut checkpoint).map_err(Failure::broken)
+        Tree::from_many_leaves(depth, histograms).map_err(Failure::broken)
     }
 }
 

@@ -7,7 +7,6 @@
 
 use super::errors::{Result, error, internal, invalid};
 use super::query::Query;
-use super::session::checkpoint;
 use super::stream::{Layout, MOST_NAME_BYTES, MOST_STORED_BYTES, StreamedRow};
 use super::temporary_file::BufferedFile;
 use crate::coco::{
@@ -63,7 +62,7 @@ impl Leaves {
 
     /// What another process has counted.
     pub(super) fn add_histograms(&mut self, histograms: &RegionHistograms) -> Counted {
-        self.tallies.add_histograms(histograms, &mut checkpoint)
+        self.tallies.add_histograms(histograms)
     }
 
     /// From rows that are groups, as [`Leaves::add_group`].
@@ -170,12 +169,12 @@ impl Leaves {
 
     /// Each region's histogram, by number.
     pub(super) fn by_number(self) -> Vec<Coco> {
-        self.tallies.by_number(&mut checkpoint)
+        self.tallies.by_number()
     }
 
     /// Each region's path with its histogram.
     pub(super) fn histograms(self) -> RegionHistograms {
-        self.tallies.histograms(&mut checkpoint)
+        self.tallies.histograms()
     }
 
     fn public_region(&mut self, row: &StreamedRow) -> Result<u32> {
@@ -184,11 +183,11 @@ impl Leaves {
     }
 
     fn add_all(&mut self, sizes: GroupSizes<BufferedFile>) {
-        sizes.finish(|region, size| self.add(region, size, 1), &mut checkpoint);
+        sizes.finish(|region, size| self.add(region, size, 1));
     }
 
     fn add(&mut self, region: u32, size: u32, groups: u64) {
-        self.tallies.add(region, size.min(self.max_size), groups, &mut checkpoint);
+        self.tallies.add(region, size.min(self.max_size), groups);
     }
 }
 

@@ -50,4 +50,5 @@ pub extern "C-unwind" fn _PG_init() {
         unsafe { std::env::remove_var(variable) };
     }
     session::define_settings();
+    session::watch_for_interrupts();
 }

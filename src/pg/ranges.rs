@@ -6,12 +6,13 @@ use super::errors::{Result, all_required, internal, invalid, required};
 use super::interval::{Axis, BinRange, Questions, SqlRange};
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
-use super::session::{as_of_now, as_reader, checkpoint};
+use super::session::{as_of_now, as_reader};
 use crate::noise::words_from_system;
 use crate::ranges::{
     Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
     Workload,
 };
+use crate::work::poll;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -57,7 +58,7 @@ fn dp_range_release(
     after_charge(|| {
         progress.phase(Phase::Measuring);
         let mut words = words_from_system().map_err(Failure::broken)?;
-        Ok(DpRanges::draw(plan, &truth, &mut words, &mut { checkpoint }))
+        Ok(DpRanges::draw(plan, &truth, &mut words))
     })
 }
 
@@ -150,7 +151,7 @@ fn of_dataset(
             let truth = as_reader(reader, || reading.read());
             progress.phase(Phase::Measuring);
             let cells = cells.sums(truth.counts());
-            let release = plan.release(&cells, &mut words, &mut { checkpoint });
+            let release = plan.release(&cells, &mut words);
             let answers = asked.into_iter().map(|cells| answer(&release, cells));
             answers
                 .collect::<Option<Vec<(f64, f64)>>>()
@@ -177,8 +178,7 @@ fn plan(
     {
         choice.target = Target::Ranges(questions.to_vec());
     }
-    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit, &mut { checkpoint })
-        .map_err(unfit)
+    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit).map_err(unfit)
 }
 
 pub(super) fn choice(word: &str) -> Result<MethodChoice> {
@@ -226,8 +226,8 @@ fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
 /// The answer to a range of bins by their positions, and its standard deviation. None if no release has
 /// such noise.
 fn answer(release: &RangeRelease, bins: Range<usize>) -> Option<(f64, f64)> {
-    checkpoint();
-    let variance = release.variance(bins.clone(), &mut { checkpoint })?;
+    poll();
+    let variance = release.variance(bins.clone())?;
     Some((release.sum(bins), variance.sqrt()))
 }
 
@@ -262,7 +262,7 @@ fn dp_range_sums(
 fn dp_unnest_ranges(
     r: DpRanges,
 ) -> Result<TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))>> {
-    let variances = r.release().variances_of_bins(&mut { checkpoint }).ok_or_else(forged)?;
+    let variances = r.release().variances_of_bins().ok_or_else(forged)?;
     let bins = (r.bounds().lo()..r.bounds().hi()).zip(variances).enumerate();
     Ok(TableIterator::new(bins.map(move |(index, (bin, variance))| {
         (bin, r.release().sum(index..index + 1), variance.sqrt())

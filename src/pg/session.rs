@@ -1,15 +1,18 @@
 //! Acting as another role for a while, reading under one snapshot, and being cancelled.
 
 use super::errors::{Result, internal};
+use crate::work::watch_always;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::ffi::{CStr, CString};
 use std::time::Duration;
 
-/// Where long work, which calls it every few milliseconds, can be cancelled: it unwinds then.
-pub(super) fn checkpoint() {
-    pgrx::check_for_interrupts!();
+/// Lets all work of this process be cancelled: it unwinds then.
+pub(super) fn watch_for_interrupts() {
+    watch_always(|| {
+        pgrx::check_for_interrupts!();
+    });
 }
 
 /// The role in whose name the current statement runs.

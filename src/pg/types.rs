@@ -4,7 +4,6 @@
 use super::errors::{Result, error};
 use super::expanded;
 use super::jsonb::Jsonb;
-use super::session::checkpoint;
 use crate::coco::{self, Coco, DpCoco, Tally};
 use crate::ranges::{self, Bins, DpRanges, DpRangesFormatError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
@@ -62,19 +61,19 @@ impl Stored for Coco {
     type FormatError = coco::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<Coco, Self::FormatError> {
-        Coco::parse(text, &mut { checkpoint })
+        Coco::parse(text)
     }
     fn text(&self) -> String {
-        self.to_text(&mut { checkpoint })
+        self.to_text()
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<Coco, Self::FormatError> {
-        Coco::from_bytes(bytes, &mut { checkpoint })
+        Coco::from_bytes(bytes)
     }
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()
     }
     fn json(&self) -> String {
-        self.to_json(&mut { checkpoint })
+        self.to_json()
     }
     unsafe fn of_expanded(datum: pg_sys::Datum) -> Option<Coco> {
         unsafe { expanded::state_of::<Tally>(datum) }.map(Tally::histogram)
@@ -87,19 +86,19 @@ impl Stored for DpCoco {
     type FormatError = coco::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<DpCoco, Self::FormatError> {
-        Coco::parse(text, &mut { checkpoint }).map(DpCoco::new)
+        Coco::parse(text).map(DpCoco::new)
     }
     fn text(&self) -> String {
-        self.histogram().to_text(&mut { checkpoint })
+        self.histogram().to_text()
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpCoco, Self::FormatError> {
-        Coco::from_bytes(bytes, &mut { checkpoint }).map(DpCoco::new)
+        Coco::from_bytes(bytes).map(DpCoco::new)
     }
     fn bytes(&self) -> Vec<u8> {
         self.histogram().to_bytes()
     }
     fn json(&self) -> String {
-        self.histogram().to_json(&mut { checkpoint })
+        self.histogram().to_json()
     }
 }
 
@@ -110,10 +109,10 @@ impl Stored for Bins {
     type FormatError = ranges::FormatError;
 
     fn read_text(text: &str) -> std::result::Result<Bins, Self::FormatError> {
-        Bins::parse(text, &mut { checkpoint })
+        Bins::parse(text)
     }
     fn text(&self) -> String {
-        self.to_text(&mut { checkpoint })
+        self.to_text()
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<Bins, Self::FormatError> {
         Bins::from_bytes(bytes)
@@ -122,7 +121,7 @@ impl Stored for Bins {
         self.to_bytes()
     }
     fn json(&self) -> String {
-        self.to_json(&mut { checkpoint })
+        self.to_json()
     }
     unsafe fn of_expanded(datum: pg_sys::Datum) -> Option<Bins> {
         unsafe { expanded::state_of::<Bins>(datum) }.cloned()
@@ -136,13 +135,13 @@ impl Stored for DpRanges {
     type FormatError = DpRangesFormatError;
 
     fn read_text(text: &str) -> std::result::Result<DpRanges, Self::FormatError> {
-        DpRanges::parse(text, &mut { checkpoint })
+        DpRanges::parse(text)
     }
     fn text(&self) -> String {
-        self.to_text(&mut { checkpoint })
+        self.to_text()
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpRanges, Self::FormatError> {
-        DpRanges::from_bytes(bytes, &mut { checkpoint })
+        DpRanges::from_bytes(bytes)
     }
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()

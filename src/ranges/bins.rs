@@ -2,6 +2,7 @@
 
 use super::MAX_BINS;
 use super::mechanism::CHECKPOINT_PASS;
+use crate::work::poll;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
 use std::ops::Range;
@@ -203,7 +204,7 @@ struct Stored {
 impl Bins {
     /// Reads `[lo,hi){bin:count, ...}`, in any order; entries of one bin add up. `checkpoint` is called
     /// every few milliseconds; it may unwind.
-    pub fn parse(text: &str, checkpoint: &mut dyn FnMut()) -> Result<Bins, FormatError> {
+    pub fn parse(text: &str) -> Result<Bins, FormatError> {
         let (lo, rest) = text
             .trim()
             .strip_prefix('[')
@@ -221,7 +222,7 @@ impl Bins {
         if !entries.trim().is_empty() {
             for (i, entry) in entries.split(',').enumerate() {
                 if i.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 let (bin, count) = entry.split_once(':').ok_or(FormatError::Pair)?;
                 let bin = bin.trim().parse::<i64>().ok();
@@ -275,17 +276,17 @@ impl Bins {
     }
 
     /// What [`Bins::parse`] reads. `checkpoint`: as there.
-    pub fn to_text(&self, checkpoint: &mut dyn FnMut()) -> String {
+    pub fn to_text(&self) -> String {
         let begin = format!("{}{{", self.bounds);
         let entry = |text: &mut String, bin, count| write!(text, "{bin}:{count}");
-        self.written(begin, ", ", entry, checkpoint) + "}"
+        self.written(begin, ", ", entry) + "}"
     }
 
     /// `{"lo":0,"hi":100,"counts":{"17":2,"42":5}}`. `checkpoint`: as for [`Bins::parse`].
-    pub fn to_json(&self, checkpoint: &mut dyn FnMut()) -> String {
+    pub fn to_json(&self) -> String {
         let begin = format!("{{\"lo\":{},\"hi\":{},\"counts\":{{", self.bounds.lo, self.bounds.hi);
         let entry = |text: &mut String, bin, count| write!(text, "\"{bin}\":{count}");
-        self.written(begin, ",", entry, checkpoint) + "}}"
+        self.written(begin, ",", entry) + "}}"
     }
 
     fn written(
@@ -293,12 +294,11 @@ impl Bins {
         begin: String,
         separator: &str,
         entry: impl Fn(&mut String, i64, u64) -> fmt::Result,
-        checkpoint: &mut dyn FnMut(),
     ) -> String {
         let mut text = begin;
         for (i, (bin, count)) in self.filled().enumerate() {
             if i.is_multiple_of(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
             }
             text.push_str(if i == 0 { "" } else { separator });
             let _ = entry(&mut text, bin, count); // writing into a string cannot fail
@@ -309,7 +309,7 @@ impl Bins {
 
 impl fmt::Display for Bins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_text(&mut || {}))
+        f.write_str(&self.to_text())
     }
 }
 
@@ -340,7 +340,7 @@ mod tests {
             for (row, count) in rows {
                 bins.add(lo.saturating_add(row), count);
             }
-            prop_assert_eq!(&Bins::parse(&bins.to_string(), &mut || {}).unwrap(), &bins);
+            prop_assert_eq!(&Bins::parse(&bins.to_string()).unwrap(), &bins);
             prop_assert_eq!(&Bins::from_bytes(&bins.to_bytes()).unwrap(), &bins);
         }
 
@@ -356,7 +356,7 @@ mod tests {
             stored[at] = byte;
             stored.truncate(stored.len() - cut);
             if let Ok(bins) = Bins::from_bytes(&stored) {
-                prop_assert_eq!(Bins::parse(&bins.to_string(), &mut || {}).unwrap(), bins);
+                prop_assert_eq!(Bins::parse(&bins.to_string()).unwrap(), bins);
             }
         }
 
@@ -377,9 +377,9 @@ mod tests {
         assert_eq!(bins.to_string(), "[-2,5){-2:1, 0:1, 3:2, 4:1}");
         assert_eq!(bins.counts(), [1, 0, 1, 0, 0, 2, 1]);
         let other = " [ -2, 5 ) { 3:1,0 : 1, 3:1, 4:1, 1:0,-2:1 } ";
-        assert_eq!(Bins::parse(other, &mut || {}), Ok(bins));
-        assert_eq!(Bins::parse("[0,9){}", &mut || {}).unwrap(), Bins::empty(bounds(0, 9)));
-        let json = of(bounds(0, 9), &[1, 1, 7]).to_json(&mut || {});
+        assert_eq!(Bins::parse(other), Ok(bins));
+        assert_eq!(Bins::parse("[0,9){}").unwrap(), Bins::empty(bounds(0, 9)));
+        let json = of(bounds(0, 9), &[1, 1, 7]).to_json();
         assert_eq!(json, r#"{"lo":0,"hi":9,"counts":{"1":2,"7":1}}"#);
     }
 
@@ -387,9 +387,9 @@ mod tests {
     fn bins_reach_to_the_end_of_bigint() {
         let mut bins = Bins::empty(bounds(i64::MAX - 2, i64::MAX));
         bins.add(i64::MAX, 5);
-        assert_eq!(Bins::parse(&bins.to_string(), &mut || {}).unwrap(), bins);
+        assert_eq!(Bins::parse(&bins.to_string()).unwrap(), bins);
         assert_eq!(Bins::from_bytes(&bins.to_bytes()).unwrap(), bins);
-        assert!(bins.to_json(&mut || {}).ends_with(r#""counts":{"9223372036854775806":5}}"#));
+        assert!(bins.to_json().ends_with(r#""counts":{"9223372036854775806":5}}"#));
     }
 
     #[test]
@@ -474,7 +474,7 @@ mod tests {
             ("[0,10){1:9223372036854775808}", FormatError::Count),
             ("[0,10){1:9223372036854775807, 2:1}", FormatError::Overflow),
         ] {
-            assert_eq!(Bins::parse(text, &mut || {}), Err(error), "{text}");
+            assert_eq!(Bins::parse(text), Err(error), "{text}");
         }
         let stored = |lo, hi, filled| {
             postcard::to_extend(&Stored { lo, hi, filled }, vec![VERSION]).unwrap()

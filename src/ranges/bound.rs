@@ -2,6 +2,7 @@
 
 use super::mechanism::{CHECKPOINT_PASS, Workload};
 use super::optimal::{MAX_DENSE_BINS, gram_of_ranges};
+use crate::work::poll;
 use nalgebra::DMatrix;
 use std::f64::consts::PI;
 
@@ -16,12 +17,12 @@ use std::f64::consts::PI;
 ///
 /// `checkpoint` is called every few milliseconds, but for the nodes of a tree that is not perfect;
 /// it may unwind.
-pub fn svd_bound(workload: Workload, bins: usize, checkpoint: &mut dyn FnMut()) -> Option<f64> {
+pub fn svd_bound(workload: Workload, bins: usize) -> Option<f64> {
     let n = bins as f64;
-    let mut sum_over_bins = |singular: &dyn Fn(f64) -> f64| -> f64 {
+    let sum_over_bins = |singular: &dyn Fn(f64) -> f64| -> f64 {
         let term = |k: usize| {
             if k.is_multiple_of(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
             }
             singular(k as f64)
         };
@@ -72,7 +73,7 @@ mod tests {
                 let singular = gram.symmetric_eigenvalues().map(|value| value.max(0.0).sqrt());
                 let ranges = workload.ranges(bins).count() as f64;
                 let dense = singular.sum().powi(2) / (bins as f64 * ranges);
-                let bound = svd_bound(workload, bins, &mut || {}).unwrap();
+                let bound = svd_bound(workload, bins).unwrap();
                 assert!((bound - dense).abs() < 1e-9 * dense, "{workload:?} {bins}");
             }
         }
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_nodes_of_a_large_ragged_tree_have_none() {
-        assert_eq!(svd_bound(Workload::Nodes, MAX_DENSE_BINS + 1, &mut || {}), None);
-        assert!(svd_bound(Workload::Nodes, 1 << 20, &mut || {}).is_some());
+        assert_eq!(svd_bound(Workload::Nodes, MAX_DENSE_BINS + 1), None);
+        assert!(svd_bound(Workload::Nodes, 1 << 20).is_some());
     }
 }

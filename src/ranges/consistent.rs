@@ -6,6 +6,7 @@ use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism};
 use super::noise::Noise;
 use super::shape::TreeShape;
 use super::tree::{MeasuredTree, running_sums};
+use crate::work::poll;
 use std::ops::Range;
 
 /// H_b with constrained inference (Qardaji et al., section 3.3): the estimate that among all
@@ -65,12 +66,12 @@ impl RangeMechanism for ConsistentTree {
         MEASURED_LIMIT / self.bins() as u64
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
-        self.tree.measure(counts, checkpoint)
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
+        self.tree.measure(counts)
     }
 
     /// Weighted averaging up the tree, mean consistency down.
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
         let shape = self.tree.shape;
         let height = shape.height();
         let mut values: Vec<f64> = noisy.iter().map(|value| *value as f64).collect();
@@ -87,7 +88,7 @@ impl RangeMechanism for ConsistentTree {
                 nodes.iter_mut().zip(below[begin..].chunks(shape.branching())).enumerate()
             {
                 if i.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 // of the inverse variances 1/slack, the noisy count has 1/own
                 let weight = if i + 1 == count { last / own } else { regular / own };
@@ -108,7 +109,7 @@ impl RangeMechanism for ConsistentTree {
                 nodes.iter().zip(below[begin..].chunks_mut(shape.branching())).enumerate()
             {
                 if i.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 let excess = node - children.iter().sum::<f64>();
                 let last = if i + 1 == count { last } else { regular };
@@ -120,18 +121,18 @@ impl RangeMechanism for ConsistentTree {
                 children[before] += excess * (last / total);
             }
         }
-        running_sums(values[..shape.bins()].iter().copied(), checkpoint)
+        running_sums(values[..shape.bins()].iter().copied())
     }
 
     fn variance(&self, range: Range<usize>) -> f64 {
         self.covariance.variance(range)
     }
 
-    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
+    fn mean_over_all(&self) -> f64 {
         self.covariance.mean_over_all()
     }
 
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        self.covariance.max_over_all(checkpoint)
+    fn max_over_all(&self) -> f64 {
+        self.covariance.max_over_all()
     }
 }

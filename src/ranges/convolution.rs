@@ -5,6 +5,7 @@
 //! products are the true ones up to multiples of p: a true value less than p/2 away from 0 is read
 //! off exactly, whatever the intermediate values were.
 
+use crate::work::poll;
 use p3_dft::{Radix2Bowers, TwoAdicSubgroupDft};
 use p3_field::integers::QuotientMap;
 use p3_field::{PrimeCharacteristicRing, PrimeField64};
@@ -29,17 +30,10 @@ pub fn resolution(rho: f64) -> u32 {
 /// over the smallest power of two >= `period`, given that each is at most 2^62 in
 /// magnitude. Neither list may be longer than that power of two. `checkpoint` is called before each
 /// transform; it may unwind.
-pub fn cyclic_exact(
-    a: &[i64],
-    b: &[i64],
-    period: usize,
-    skip: usize,
-    length: usize,
-    checkpoint: &mut dyn FnMut(),
-) -> Vec<i64> {
+pub fn cyclic_exact(a: &[i64], b: &[i64], period: usize, skip: usize, length: usize) -> Vec<i64> {
     let size = period.next_power_of_two();
-    let mut transform = |values: &[i64]| {
-        checkpoint();
+    let transform = |values: &[i64]| {
+        poll();
         let mut elements: Vec<Goldilocks> =
             values.iter().map(|&value| Goldilocks::from_int(value)).collect();
         elements.resize(size, Goldilocks::ZERO);
@@ -49,7 +43,7 @@ pub fn cyclic_exact(
     for (left, right) in product.iter_mut().zip(transform(b)) {
         *left *= right;
     }
-    checkpoint();
+    poll();
     let sums = Radix2Bowers.idft(product);
     sums[skip..skip + length].iter().map(|&element| integer(element)).collect()
 }
@@ -128,9 +122,9 @@ mod tests {
         ) {
             let period = a.len().max(b.len()) + more;
             let expected = plain(&a, &b, period.next_power_of_two());
-            let exact = cyclic_exact(&a, &b, period, 0, expected.len(), &mut || {});
+            let exact = cyclic_exact(&a, &b, period, 0, expected.len());
             prop_assert!(exact.iter().zip(&expected).all(|(&x, &y)| i128::from(x) == y));
-            prop_assert_eq!(&cyclic_exact(&a, &b, period, 1, 1, &mut || {}), &exact[1..2]);
+            prop_assert_eq!(&cyclic_exact(&a, &b, period, 1, 1), &exact[1..2]);
 
             let real = |values: &[i64]| values.iter().map(|&x| x as f64).collect::<Vec<_>>();
             let expected = plain(&a, &b, period.next_power_of_two());
@@ -145,8 +139,8 @@ mod tests {
     fn the_largest_integers_are_exact() {
         let limit = super::super::mechanism::MEASURED_LIMIT as i64;
         let values = [limit, -limit, limit - 1, 0, 1, -1, 1 - limit];
-        assert_eq!(cyclic_exact(&values, &[1], 8, 0, 7, &mut || {}), values);
+        assert_eq!(cyclic_exact(&values, &[1], 8, 0, 7), values);
         // the sum is small, the products are not: only the true value counts
-        assert_eq!(cyclic_exact(&[limit, limit], &[3, -3], 4, 1, 1, &mut || {}), [0]);
+        assert_eq!(cyclic_exact(&[limit, limit], &[3, -3], 4, 1, 1), [0]);
     }
 }

@@ -21,6 +21,7 @@
 use super::envelope::{Line, UpperEnvelope};
 use super::mechanism::CHECKPOINT_PASS;
 use super::shape::TreeShape;
+use crate::work::poll;
 use std::ops::Range;
 
 /// A number for every node of a level: all regular ones have the same.
@@ -211,23 +212,23 @@ impl TreeCovariance {
     /// that is, up to terms of the right end alone, a line in x = m d + d_r alpha_r. So the best
     /// left end for every x is read off the upper envelope of the lines of all left ends. Among
     /// the regular nodes p of a level the one with the largest Var X_p has the largest variances.
-    pub fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
+    pub fn max_over_all(&self) -> f64 {
         let variances = self.largest_node_variances();
         let mut max = variances[0].regular.max(variances[0].last);
         let (mut regular, mut last) = (vec![Part::WHOLE], vec![Part::WHOLE]);
         for ((level, &slacks), variance) in (1..).zip(&self.slacks).zip(&variances[1..]) {
             let ends = Ends { regular: &regular, last: &last, slacks };
             let (children, total) = (self.shape.children_of_last(level), self.last_total(level));
-            max = max.max(ends.max_at(children, total, variance.last, checkpoint));
+            max = max.max(ends.max_at(children, total, variance.last));
             if level == self.shape.height() {
                 break; // the root is the last node of its level and the only one
             }
-            let last_prefixes = ends.prefixes(children, total, checkpoint);
+            let last_prefixes = ends.prefixes(children, total);
             let slacks = PerNode { last: slacks.regular, ..slacks };
             let ends = Ends { regular: &regular, last: &regular, slacks };
             let (children, total) = (self.shape.branching(), self.regular_total(level));
-            max = max.max(ends.max_at(children, total, variance.regular, checkpoint));
-            (regular, last) = (ends.prefixes(children, total, checkpoint), last_prefixes);
+            max = max.max(ends.max_at(children, total, variance.regular));
+            (regular, last) = (ends.prefixes(children, total), last_prefixes);
         }
         max
     }
@@ -331,13 +332,7 @@ struct Ends<'a> {
 
 impl Ends<'_> {
     /// The largest variance of a range that ends in two of the children.
-    fn max_at(
-        &self,
-        children: usize,
-        total: f64,
-        variance: f64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> f64 {
+    fn max_at(&self, children: usize, total: f64, variance: f64) -> f64 {
         let PerNode { regular, last } = self.slacks;
         let bend = (total - variance) / (total * total);
         // as a function of x: what the left end contributes, and its product with x
@@ -347,7 +342,7 @@ impl Ends<'_> {
             .enumerate()
             .map(|(i, part)| {
                 if i.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 let own = regular * part.alpha;
                 Line {
@@ -362,7 +357,7 @@ impl Ends<'_> {
         }
         let lines = lines.into_iter().enumerate().map(|(i, line)| {
             if i.is_multiple_of(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
             }
             line
         });
@@ -372,7 +367,7 @@ impl Ends<'_> {
             for between in between {
                 for (i, part) in parts.iter().enumerate() {
                     if (between * parts.len() + i).is_multiple_of(CHECKPOINT_PASS) {
-                        checkpoint();
+                        poll();
                     }
                     let between = between as f64 * regular;
                     let own = slack * part.alpha;
@@ -389,13 +384,13 @@ impl Ends<'_> {
     }
 
     /// The prefixes of the node itself.
-    fn prefixes(&self, children: usize, total: f64, checkpoint: &mut dyn FnMut()) -> Vec<Part> {
+    fn prefixes(&self, children: usize, total: f64) -> Vec<Part> {
         let PerNode { regular, last } = self.slacks;
         let before = children - 1;
         let mut prefixes = Vec::with_capacity(before * self.regular.len() + self.last.len());
         let mut extend = |parts: &[Part], slack: f64, whole: usize| {
             for parts in parts.chunks(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
                 prefixes.extend(parts.iter().map(|part| part.beside(slack, whole, regular, total)));
             }
         };

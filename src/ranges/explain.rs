@@ -35,19 +35,18 @@ pub fn explain(
     workload: Workload,
     methods: Option<&[String]>,
     branching: Option<u32>,
-    checkpoint: &mut dyn FnMut(),
 ) -> Result<Vec<ExplainedMethod>, RangePlanError> {
     let target = Target::Workload(workload);
-    let explain = |method: String, choice, checkpoint: &mut dyn FnMut()| {
-        let plan = RangePlan::of_choice(bins, epsilon, delta, choice, 1, checkpoint)?;
-        let spread = plan.mechanism().spread(workload, checkpoint);
+    let explain = |method: String, choice| {
+        let plan = RangePlan::of_choice(bins, epsilon, delta, choice, 1)?;
+        let spread = plan.mechanism().spread(workload);
         // the variance of a measurement with sensitivity 1 that has the budget for itself
         let unit = if plan.delta() > 0.0 {
             1.0 / (2.0 * plan.rho())
         } else {
             2.0 / plan.epsilon().value().powi(2)
         };
-        let bound = svd_bound(workload, plan.parameters().bins(), checkpoint);
+        let bound = svd_bound(workload, plan.parameters().bins());
         let svd_ratio = bound.map(|bound| spread.mean / (unit * bound));
         let branching = plan.parameters().branching();
         let explained = ExplainedMethod { method, branching, spread, svd_ratio, chosen: false };
@@ -78,11 +77,11 @@ pub fn explain(
         None
     } else {
         let auto = MethodChoice::auto(target.clone());
-        Some(RangePlan::of_choice(bins, epsilon, delta, auto, 1, checkpoint)?)
+        Some(RangePlan::of_choice(bins, epsilon, delta, auto, 1)?)
     };
     let mut rows = Vec::with_capacity(choices.len());
     for (word, choice) in choices {
-        let (mut row, parameters) = explain(word, choice, checkpoint)?;
+        let (mut row, parameters) = explain(word, choice)?;
         row.chosen = auto.as_ref().is_some_and(|auto| *auto.parameters() == parameters);
         rows.push(row);
     }

@@ -14,7 +14,7 @@ fn rows(
 ) -> Vec<ExplainedMethod> {
     let methods: Vec<String> = methods.iter().map(|word| word.to_string()).collect();
     let methods = (!methods.is_empty()).then_some(methods.as_slice());
-    explain(bins, epsilon, delta, workload, methods, branching, &mut || {}).unwrap()
+    explain(bins, epsilon, delta, workload, methods, branching).unwrap()
 }
 
 /// Tables 1 and 3 of Qardaji et al.: the mean variance over all ranges at epsilon = 1 and with
@@ -77,9 +77,8 @@ fn no_method_is_better_than_auto() {
         for (epsilon, delta) in [(1.0, 0.0), (0.1, 1e-6), (20.0, 1e-9), (1.0, 0.3)] {
             for (_, workload) in Workload::WORDS {
                 let choice = MethodChoice::auto(Target::Workload(workload));
-                let auto =
-                    RangePlan::of_choice(bins, epsilon, delta, choice, 1, &mut || {}).unwrap();
-                let mean = auto.mechanism().spread(workload, &mut || {}).mean;
+                let auto = RangePlan::of_choice(bins, epsilon, delta, choice, 1).unwrap();
+                let mean = auto.mechanism().spread(workload).mean;
                 let all = rows(bins, epsilon, delta, workload, &[], None);
                 let words: Vec<&str> = all.iter().map(|row| row.method.as_str()).collect();
                 let each = rows(bins, epsilon, delta, workload, &words, None);
@@ -107,7 +106,7 @@ fn no_plan_spends_more_than_it_charges() {
     for word in words.chain(["tree:optimised", "tree_consistent:4:geometric", "optimal:nodes"]) {
         for (epsilon, delta) in [(1.0, 0.0), (0.3, 1e-7), (5.0, 1e-3)] {
             for rows in [1u32, 3] {
-                let plan = match RangePlan::new(37, epsilon, delta, word, rows, &mut || {}) {
+                let plan = match RangePlan::new(37, epsilon, delta, word, rows) {
                     Ok(plan) => plan,
                     Err(RangePlanError::DeltaMissing { .. }) if delta == 0.0 => continue,
                     Err(error) => panic!("{word}: {error}"),
@@ -140,8 +139,8 @@ fn what_is_made_for_some_ranges_is_better_for_them() {
     let ranges: Vec<_> = (0..100).map(|bin| bin..bin + 1).chain(std::iter::once(0..50)).collect();
     let mean = |method, target| {
         let choice = MethodChoice { method, ..MethodChoice::auto(target) };
-        let plan = RangePlan::of_choice(100, 1.0, 1e-6, choice, 1, &mut || {}).unwrap();
-        plan.mechanism().spread_over(&mut ranges.iter().cloned(), &mut || {}).mean
+        let plan = RangePlan::of_choice(100, 1.0, 1e-6, choice, 1).unwrap();
+        plan.mechanism().spread_over(&mut ranges.iter().cloned()).mean
     };
     for method in [None, Some(RangeMethod::Optimal)] {
         let general = mean(method, Target::Workload(Workload::All));
@@ -151,14 +150,14 @@ fn what_is_made_for_some_ranges_is_better_for_them() {
     // nothing is asked for
     for empty in [vec![], std::iter::once(3..3).collect()] {
         let choice = MethodChoice::auto(Target::Ranges(empty));
-        assert!(RangePlan::of_choice(100, 1.0, 1e-6, choice, 1, &mut || {}).is_ok());
+        assert!(RangePlan::of_choice(100, 1.0, 1e-6, choice, 1).is_ok());
     }
 }
 
 #[test]
 fn what_cannot_be_planned_is_refused_by_the_name_of_its_argument() {
     let refused = |bins, epsilon, delta, method| {
-        RangePlan::new(bins, epsilon, delta, method, 1, &mut || {}).err().unwrap().to_string()
+        RangePlan::new(bins, epsilon, delta, method, 1).err().unwrap().to_string()
     };
     for (bins, epsilon, delta, method, message) in [
         (0, 1.0, 0.0, "auto", "the number of bins must be from 1 to 16777216, got 0"),
@@ -198,20 +197,19 @@ fn with_an_endless_budget_every_method_gives_the_truth() {
                     MethodChoice::suitable(bins as i64, delta, &Target::Workload(workload))
                 {
                     let word = choice.to_string();
-                    let plan =
-                        RangePlan::of_choice(bins as i64, epsilon, delta, choice, 1, &mut || {});
+                    let plan = RangePlan::of_choice(bins as i64, epsilon, delta, choice, 1);
                     // a method with Laplace noise alone has no scale for 1e9
                     let Ok(plan) = plan else {
                         assert!(delta > 0.0, "{word}");
                         continue;
                     };
                     methods += 1;
-                    let release = plan.release(&counts, &mut words, &mut || {});
+                    let release = plan.release(&counts, &mut words);
                     for range in Workload::All.ranges(bins as usize) {
                         let truth: u64 = counts[range.clone()].iter().sum();
                         let off = (release.sum(range.clone()) - truth as f64).abs();
                         assert!(off < 1e-2, "{word}, {bins} bins, {range:?}: off by {off}");
-                        assert!(release.variance(range, &mut || {}).unwrap() < 1e-6, "{word}");
+                        assert!(release.variance(range).unwrap() < 1e-6, "{word}");
                     }
                 }
             }

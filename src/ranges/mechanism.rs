@@ -4,6 +4,7 @@
 use super::method::Target;
 use super::noise::Noise;
 use crate::noise::RandomWords;
+use crate::work::poll;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -55,13 +56,12 @@ pub(super) fn add_noise<R: RandomWords + ?Sized>(
     groups: &[Group],
     measured: &mut [i64],
     words: &mut R,
-    checkpoint: &mut dyn FnMut(),
 ) {
     let mut rest = measured;
     for group in groups {
         let (own, others) = rest.split_at_mut(group.measurements);
         for chunk in own.chunks_mut(CHECKPOINT_DRAWS) {
-            checkpoint();
+            poll();
             for value in chunk {
                 // a sum beyond i64 stays at its end, which is post-processing
                 *value = value.saturating_add(group.noise.sample(words));
@@ -172,11 +172,11 @@ pub trait RangeMechanism {
     /// The exact integers that noise is added to, the groups' one after another.
     ///
     /// `counts`: one per bin, each at most [`RangeMechanism::largest_count`].
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64>;
+    fn measure(&self, counts: &[u64]) -> Vec<i64>;
 
     /// Post-processing: what [`RangeMechanism::answer`] takes, from the noisy measurements. Unless
     /// the method says otherwise these are the N + 1 estimated sums of the first 0 ..= N bins.
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64>;
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64>;
 
     /// The unbiased estimate of a range's sum; 0 for an empty range.
     fn answer(&self, reconstruction: &[f64], range: Range<usize>) -> f64 {
@@ -187,10 +187,10 @@ pub trait RangeMechanism {
     fn variance(&self, range: Range<usize>) -> f64;
 
     /// The variances of the sums over each single bin.
-    fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn variances_of_bins(&self) -> Vec<f64> {
         let variance = |bin: usize| {
             if bin.is_multiple_of(CHECKPOINT_VARIANCES) {
-                checkpoint();
+                poll();
             }
             self.variance(bin..bin + 1)
         };
@@ -198,45 +198,37 @@ pub trait RangeMechanism {
     }
 
     /// The mean and maximum of the variances over a workload.
-    fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
+    fn spread(&self, workload: Workload) -> Spread {
         match workload {
-            Workload::All => {
-                Spread { mean: self.mean_over_all(checkpoint), max: self.max_over_all(checkpoint) }
-            }
+            Workload::All => Spread { mean: self.mean_over_all(), max: self.max_over_all() },
             Workload::Prefix | Workload::Nodes => {
-                self.spread_over(&mut workload.ranges(self.bins()), checkpoint)
+                self.spread_over(&mut workload.ranges(self.bins()))
             }
         }
     }
 
     /// The mean and maximum of the variances over any ranges.
-    fn spread_over(
-        &self,
-        ranges: &mut dyn Iterator<Item = Range<usize>>,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Spread {
+    fn spread_over(&self, ranges: &mut dyn Iterator<Item = Range<usize>>) -> Spread {
         Spread::of(ranges.enumerate().map(|(i, range)| {
             if i.is_multiple_of(CHECKPOINT_VARIANCES) {
-                checkpoint();
+                poll();
             }
             self.variance(range)
         }))
     }
 
     /// The mean of the variances over the target.
-    fn mean_over(&self, target: &Target, checkpoint: &mut dyn FnMut()) -> f64 {
+    fn mean_over(&self, target: &Target) -> f64 {
         match target {
-            Target::Workload(Workload::All) => self.mean_over_all(checkpoint),
-            Target::Workload(workload) => self.spread(*workload, checkpoint).mean,
-            Target::Ranges(ranges) => {
-                self.spread_over(&mut ranges.iter().cloned(), checkpoint).mean
-            }
+            Target::Workload(Workload::All) => self.mean_over_all(),
+            Target::Workload(workload) => self.spread(*workload).mean,
+            Target::Ranges(ranges) => self.spread_over(&mut ranges.iter().cloned()).mean,
         }
     }
 
     /// The mean variance over all ranges that are not empty.
-    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64;
+    fn mean_over_all(&self) -> f64;
 
     /// The largest variance of any range.
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64;
+    fn max_over_all(&self) -> f64;
 }

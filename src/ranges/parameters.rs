@@ -114,10 +114,7 @@ impl RangeParameters {
     ///
     /// # Panics
     /// If the parameters do not fit together.
-    pub(super) fn mechanism(
-        &self,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+    pub(super) fn mechanism(&self) -> Result<Box<dyn RangeMechanism>, ScaleError> {
         match &self.calibration {
             Calibration::PerGroup(noise) => {
                 let noise = noise.iter().map(|parameter| Noise::new(*parameter));
@@ -132,10 +129,8 @@ impl RangeParameters {
             }
             &Calibration::Together { rho } => Ok(match self.method {
                 RangeMethod::Cascade => Box::new(Cascade::new(self.balanced_tree(), rho)?),
-                RangeMethod::Prefix => {
-                    Box::new(PrefixFactorisation::new(self.bins(), rho, checkpoint)?)
-                }
-                _ => self.optimal(rho, checkpoint)?,
+                RangeMethod::Prefix => Box::new(PrefixFactorisation::new(self.bins(), rho)?),
+                _ => self.optimal(rho)?,
             }),
         }
     }
@@ -147,28 +142,22 @@ impl RangeParameters {
 
     /// The strategy for the target: its own up to [`MAX_DENSE_BINS`], where it has no closed form
     /// beyond, the one for all ranges.
-    fn optimal(
-        &self,
-        rho: f64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+    fn optimal(&self, rho: f64) -> Result<Box<dyn RangeMechanism>, ScaleError> {
         let bins = self.bins();
         match &self.target {
             Some(Target::Workload(workload @ (Workload::All | Workload::Prefix))) => {
-                Ok(Box::new(SineStrategy::new(*workload, bins, rho, checkpoint)?))
+                Ok(Box::new(SineStrategy::new(*workload, bins, rho)?))
             }
             Some(target) if bins <= MAX_DENSE_BINS => {
                 let gram = gram_of_ranges(bins, target.ranges(bins));
-                match DenseStrategy::new(bins, &gram, rho, checkpoint) {
+                match DenseStrategy::new(bins, &gram, rho) {
                     Ok(strategy) => Ok(Box::new(strategy)),
                     Err(GramError::Noise(error)) => Err(error),
                     // nothing is asked for
-                    Err(_) => {
-                        Ok(Box::new(SineStrategy::new(Workload::All, bins, rho, checkpoint)?))
-                    }
+                    Err(_) => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
                 }
             }
-            _ => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho, checkpoint)?)),
+            _ => Ok(Box::new(SineStrategy::new(Workload::All, bins, rho)?)),
         }
     }
 

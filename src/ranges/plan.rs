@@ -11,8 +11,10 @@ use super::shape::TreeShape;
 use super::spending::{Spending, Zcdp};
 use super::tree;
 use super::wavelet::Wavelet;
+use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::{Epsilon, zcdp_rho};
+use crate::work::poll;
 use std::fmt;
 
 /// The largest branching factor that is tried, besides a single level, where none is given.
@@ -158,11 +160,10 @@ impl RangePlan {
         delta: f64,
         method: &str,
         rows_per_unit: u32,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<RangePlan, RangePlanError> {
         let choice = MethodChoice::parse(method)
             .ok_or_else(|| RangePlanError::Method { word: method.to_string() })?;
-        RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit, checkpoint)
+        RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit)
     }
 
     /// The same for a choice that has been read. One that fixes a branching factor or budgets for a
@@ -173,7 +174,6 @@ impl RangePlan {
         delta: f64,
         choice: MethodChoice,
         rows_per_unit: u32,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<RangePlan, RangePlanError> {
         let bins = u32::try_from(bins)
             .ok()
@@ -181,10 +181,10 @@ impl RangePlan {
             .ok_or(RangePlanError::Bins { value: bins })?;
         let planner = Planner { bins, spending: spending(epsilon, delta, rows_per_unit)? };
         match choice.method {
-            Some(_) => planner.best_plan([choice], checkpoint),
+            Some(_) => planner.best_plan([choice]),
             None => {
                 let choices = MethodChoice::suitable(bins.into(), delta, &choice.target);
-                planner.best_plan(choices, checkpoint)
+                planner.best_plan(choices)
             }
         }
     }
@@ -218,14 +218,26 @@ impl RangePlan {
     ///
     /// # Panics
     /// If the counts are those of another number of bins.
-    pub fn release<R: RandomWords + ?Sized>(
-        self,
-        counts: &[u64],
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> RangeRelease {
+    pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> RangeRelease {
         assert_eq!(counts.len(), self.parameters.bins(), "counts of another number of bins");
-        RangeRelease::draw(self.parameters, self.mechanism, counts, words, checkpoint)
+        RangeRelease::draw(self.parameters, self.mechanism, counts, words)
+    }
+}
+
+impl Costs for RangePlan {
+    fn cost(&self) -> Cost {
+        let RangePlan { epsilon, delta, rho, .. } = *self;
+        Cost { epsilon, delta, rho, mechanism: self.parameters.describe() }
+    }
+}
+
+impl<P> Receipt<RangePlan, P> {
+    /// Measures and adds exact noise. `counts`: of rows, one per bin.
+    ///
+    /// # Panics
+    /// If the counts are those of another number of bins.
+    pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> RangeRelease {
+        self.into_mechanism().release(counts, words)
     }
 }
 
@@ -281,7 +293,6 @@ impl Planner {
     fn best_plan(
         self,
         choices: impl IntoIterator<Item = MethodChoice>,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<RangePlan, RangePlanError> {
         let pure = Planner { spending: self.spending.pure(), ..self };
         let mut plans = Vec::new();
@@ -298,22 +309,17 @@ impl Planner {
         }
         // with nothing to choose from there is nothing to compute
         if let [(planner, method, choice)] = plans.as_slice() {
-            return planner.plan(*method, choice, checkpoint);
+            return planner.plan(*method, choice);
         }
         let plans = plans.into_iter().map(|(planner, method, choice)| {
-            let plan = planner.plan(method, &choice, checkpoint)?;
-            let mean = plan.mechanism().mean_over(&choice.target, checkpoint);
+            let plan = planner.plan(method, &choice)?;
+            let mean = plan.mechanism().mean_over(&choice.target);
             Ok((mean, plan))
         });
         least(plans, |(mean, _)| *mean).map(|(_, plan)| plan)
     }
 
-    fn plan(
-        self,
-        method: RangeMethod,
-        choice: &MethodChoice,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<RangePlan, RangePlanError> {
+    fn plan(self, method: RangeMethod, choice: &MethodChoice) -> Result<RangePlan, RangePlanError> {
         if self.bins as usize > method.most_bins() {
             return Err(RangePlanError::MethodBins { method, value: self.bins });
         }
@@ -327,7 +333,7 @@ impl Planner {
             }
             RangeMethod::Tree | RangeMethod::TreeConsistent => match choice.branching {
                 Some(branching) => self.tree(method, branching, choice.budgets),
-                None => self.best_tree(method, choice.budgets, checkpoint),
+                None => self.best_tree(method, choice.budgets),
             },
             RangeMethod::Quad => self.tree(method, 2, LevelBudgets::Geometric),
             RangeMethod::BinaryTree => self.tree(method, 2, LevelBudgets::Equal),
@@ -345,8 +351,7 @@ impl Planner {
             Calibration::Together { rho } => self.spending.rho_of_rows(*rho),
         };
         // what the planner sets up is a mechanism's parameters if its noise can be sampled
-        let mechanism =
-            parameters.mechanism(checkpoint).map_err(|error| self.scale_error(error))?;
+        let mechanism = parameters.mechanism().map_err(|error| self.scale_error(error))?;
         let (epsilon, delta) = (self.spending.epsilon, self.spending.delta());
         Ok(RangePlan { epsilon, delta, rho, parameters, mechanism })
     }
@@ -361,14 +366,13 @@ impl Planner {
         self,
         method: RangeMethod,
         budgets: LevelBudgets,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<RangeParameters, ScaleError> {
         let single_level = self.bins.max(2);
         let tried = (2..single_level.min(MAX_TRIED_BRANCHING + 1)).chain([single_level]);
         let trees = tried.map(|branching| {
-            checkpoint();
+            poll();
             let parameters = self.tree(method, branching, budgets)?;
-            let mean = parameters.mechanism(checkpoint)?.mean_over_all(checkpoint);
+            let mean = parameters.mechanism()?.mean_over_all();
             Ok((mean, parameters))
         });
         least(trees, |(mean, _)| *mean).map(|(_, parameters)| parameters)

@@ -21,6 +21,7 @@ use super::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Work
 use super::noise::Noise;
 use crate::noise::ScaleError;
 use crate::privacy::gaussian_sigma;
+use crate::work::poll;
 use num_rational::Ratio;
 use std::collections::BTreeMap;
 use std::iter::once;
@@ -44,11 +45,7 @@ impl PrefixFactorisation {
     ///
     /// # Panics
     /// If there are no bins.
-    pub fn new(
-        bins: usize,
-        rho: f64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<PrefixFactorisation, ScaleError> {
+    pub fn new(bins: usize, rho: f64) -> Result<PrefixFactorisation, ScaleError> {
         assert!(bins > 0);
         let scale = (1u64 << resolution(rho)) as f64;
         let root = (1..bins).scan(1.0, |f, j| {
@@ -59,7 +56,7 @@ impl PrefixFactorisation {
         // below 2^52 (1 + ln(n) / pi), as f_j^2 < 1 / (pi j)
         let sensitivity_squared = kernel.iter().map(|f| (f * f) as u64).sum();
         let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
-        let inverse = reciprocal(&differences(&kernel), checkpoint);
+        let inverse = reciprocal(&differences(&kernel));
         Ok(PrefixFactorisation { kernel, inverse, sensitivity_squared, noise })
     }
 
@@ -98,13 +95,13 @@ impl RangeMechanism for PrefixFactorisation {
         MEASURED_LIMIT / self.kernel.iter().map(|f| f.unsigned_abs()).sum::<u64>()
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let bins = self.bins();
-        cyclic_exact(&self.kernel, &signed(counts), 2 * bins, 0, bins, checkpoint)
+        cyclic_exact(&self.kernel, &signed(counts), 2 * bins, 0, bins)
     }
 
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
-        checkpoint();
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
+        poll();
         let bins = self.bins();
         let noisy: Vec<f64> = noisy.iter().map(|&value| value as f64).collect();
         let sums = cyclic(&self.inverse, &noisy, 2 * bins, 0, bins);
@@ -122,8 +119,8 @@ impl RangeMechanism for PrefixFactorisation {
     }
 
     /// Each later bin has one step more.
-    fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
-        checkpoint();
+    fn variances_of_bins(&self) -> Vec<f64> {
+        poll();
         let first = self.inverse[0] * self.inverse[0];
         let steps = once(first).chain(self.steps(1));
         let squares = steps.scan(0.0, |sum, step| {
@@ -133,30 +130,24 @@ impl RangeMechanism for PrefixFactorisation {
         squares.collect()
     }
 
-    fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
+    fn spread(&self, workload: Workload) -> Spread {
         match workload {
-            Workload::All => {
-                Spread { mean: self.mean_over_all(checkpoint), max: self.max_over_all(checkpoint) }
-            }
+            Workload::All => Spread { mean: self.mean_over_all(), max: self.max_over_all() },
             Workload::Prefix => {
                 Spread::of(self.prefix_squares().map(|square| self.noise.variance() * square))
             }
-            Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins()), checkpoint),
+            Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins())),
         }
     }
 
     /// In one pass over the starts for every length. Time: bins times different lengths.
-    fn spread_over(
-        &self,
-        ranges: &mut dyn Iterator<Item = Range<usize>>,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Spread {
+    fn spread_over(&self, ranges: &mut dyn Iterator<Item = Range<usize>>) -> Spread {
         let mut starts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for range in ranges {
             starts.entry(range.len()).or_default().push(range.start);
         }
         let variances = starts.into_iter().flat_map(|(length, mut starts)| {
-            checkpoint();
+            poll();
             starts.sort_unstable();
             let (mut done, mut variance) = (0, self.variance(0..length));
             let mut steps = self.steps(length);
@@ -173,8 +164,8 @@ impl RangeMechanism for PrefixFactorisation {
         Spread::of(variances)
     }
 
-    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        checkpoint();
+    fn mean_over_all(&self) -> f64 {
+        poll();
         let bins = self.bins();
         // a range is a difference of two of the n + 1 prefixes P, the empty one among them:
         // the sum of Var(P_i - P_j) over pairs is (n + 1) sum Var(P_i) - Var(sum P_i),
@@ -190,8 +181,8 @@ impl RangeMechanism for PrefixFactorisation {
 
     /// Every start adds to the variance: of each length, the range that ends with the last bin
     /// has the largest, Var(P_n) + Var(P_{n-length}) - 2 sum_j h_j h_{j+length}.
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        checkpoint();
+    fn max_over_all(&self) -> f64 {
+        poll();
         let bins = self.bins();
         let prefixes: Vec<f64> = self.prefix_squares().collect();
         let size = (2 * bins).next_power_of_two();
@@ -212,12 +203,12 @@ fn differences<T: Copy + Default + std::ops::Sub<Output = T>>(values: &[T]) -> V
 }
 
 /// The power series 1 / f to as many terms as f has, f_0 not being 0.
-fn reciprocal(f: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+fn reciprocal(f: &[i64]) -> Vec<f64> {
     let f: Vec<f64> = f.iter().map(|&value| value as f64).collect();
     let mut g = vec![1.0 / f[0]];
     // Newton: with f g = 1 + z^m e, the terms m .. 2m of 1/f are those of -g e
     while g.len() < f.len() {
-        checkpoint();
+        poll();
         let known = g.len();
         let wanted = (2 * known).min(f.len());
         let error = cyclic(&f[..wanted], &g, wanted + known, known, wanted - known);
@@ -232,7 +223,7 @@ mod tests {
     use super::*;
 
     fn with_sigma(bins: usize, sigma: f64) -> PrefixFactorisation {
-        PrefixFactorisation::new(bins, 1.0 / (2.0 * sigma * sigma), &mut || {}).unwrap()
+        PrefixFactorisation::new(bins, 1.0 / (2.0 * sigma * sigma)).unwrap()
     }
 
     /// h by long division.

@@ -52,27 +52,18 @@ fn cases(bins: usize) -> Vec<Case> {
             let described = format!("cascade {:?}", fan_outs(&tree));
             add(name(&described), Box::new(Cascade::new(tree, rho).unwrap()), true);
         }
-        add(
-            name("prefix"),
-            Box::new(PrefixFactorisation::new(bins, rho, &mut || {}).unwrap()),
-            true,
-        );
+        add(name("prefix"), Box::new(PrefixFactorisation::new(bins, rho).unwrap()), true);
         for workload in [Workload::All, Workload::Prefix] {
-            let strategy = SineStrategy::new(workload, bins, rho, &mut || {}).unwrap();
+            let strategy = SineStrategy::new(workload, bins, rho).unwrap();
             add(name(&format!("optimal {workload:?}")), Box::new(strategy), true);
             // of many bins; that there is nothing in the others, estimates make no use of
-            let strategy =
-                SineStrategy::of_order(bins + 3, workload, bins, rho, &mut || {}).unwrap();
+            let strategy = SineStrategy::of_order(bins + 3, workload, bins, rho).unwrap();
             add(name(&format!("optimal {workload:?} of larger order")), Box::new(strategy), false);
         }
         // any workload: short ranges, and one half of the bins
         let short = Workload::All.ranges(bins).filter(|range| range.len() <= 3);
         let gram = gram_of_ranges(bins, short.chain(std::iter::once(0..bins.div_ceil(2))));
-        add(
-            name("dense"),
-            Box::new(DenseStrategy::new(bins, &gram, rho, &mut || {}).unwrap()),
-            true,
-        );
+        add(name("dense"), Box::new(DenseStrategy::new(bins, &gram, rho).unwrap()), true);
     }
     cases
 }
@@ -98,7 +89,7 @@ fn strategy(mechanism: &dyn RangeMechanism) -> (Vec<Vec<f64>>, Vec<f64>) {
         .map(|bin| {
             let mut counts = vec![0; bins];
             counts[bin] = 1;
-            mechanism.measure(&counts, &mut || {})
+            mechanism.measure(&counts)
         })
         .collect();
     let rows = (0..columns[0].len())
@@ -121,7 +112,7 @@ fn answers(mechanism: &dyn RangeMechanism, measurements: usize) -> Vec<(Range<us
             let mut noisy = vec![0; measurements];
             // not 1, for the roundoff of convolutions is one of the result's size
             noisy[row] = UNIT;
-            let mut column = mechanism.reconstruct(&noisy, &mut || {});
+            let mut column = mechanism.reconstruct(&noisy);
             column.iter_mut().for_each(|value| *value /= UNIT as f64);
             column
         })
@@ -194,7 +185,7 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
             }
         }
         assert_eq!(mechanism.variance(0..0), 0.0);
-        for (bin, variance) in mechanism.variances_of_bins(&mut || {}).into_iter().enumerate() {
+        for (bin, variance) in mechanism.variances_of_bins().into_iter().enumerate() {
             assert!(close(variance, mechanism.variance(bin..bin + 1)), "{}, {bin}", case.name);
         }
     }
@@ -206,7 +197,7 @@ fn means_and_maxima_are_those_of_all_variances() {
         for workload in [Workload::All, Workload::Prefix, Workload::Nodes] {
             let ranges = workload.ranges(case.mechanism.bins());
             let summed = Spread::of(ranges.map(|range| case.mechanism.variance(range)));
-            let stated = case.mechanism.spread(workload, &mut || {});
+            let stated = case.mechanism.spread(workload);
             assert!(
                 close(summed.mean, stated.mean) && close(summed.max, stated.max),
                 "{}, {workload:?}: {summed:?} {stated:?}",
@@ -241,11 +232,11 @@ fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
         let mechanism = case.mechanism.as_ref();
         let groups = mechanism.groups();
         let counts: Vec<u64> = (0..mechanism.bins() as u64).map(|bin| 3 + bin * bin).collect();
-        let before = mechanism.measure(&counts, &mut || {});
+        let before = mechanism.measure(&counts);
         let of_step = |bin: usize, change: i64| -> f64 {
             let mut neighbour = counts.clone();
             neighbour[bin] = neighbour[bin].saturating_add_signed(change);
-            cost(&groups, &before, &mechanism.measure(&neighbour, &mut || {}))
+            cost(&groups, &before, &mechanism.measure(&neighbour))
         };
         let costs = (0..counts.len()).flat_map(|bin| [of_step(bin, 1), of_step(bin, -1)]);
         let largest = costs.fold(0.0, f64::max);
@@ -264,7 +255,7 @@ fn the_rows_of_a_unit_cost_at_most_k_times_an_epsilon_and_k_squared_times_a_rho(
         let mechanism = case.mechanism.as_ref();
         let groups = mechanism.groups();
         let bins = mechanism.bins();
-        let empty = mechanism.measure(&vec![0; bins], &mut || {});
+        let empty = mechanism.measure(&vec![0; bins]);
         let laplace = |group: &Group| matches!(group.noise, Noise::Laplace(_));
         let mixed = matches!(mechanism.loss(), Loss::Rho(_)) && groups.iter().any(laplace);
         // the tables that have so many rows, each once
@@ -279,9 +270,7 @@ fn the_rows_of_a_unit_cost_at_most_k_times_an_epsilon_and_k_squared_times_a_rho(
                 table
             };
             tables = tables.iter().flat_map(after_last).map(one_more).collect();
-            let costs = tables
-                .iter()
-                .map(|unit| cost(&groups, &empty, &mechanism.measure(unit, &mut || {})));
+            let costs = tables.iter().map(|unit| cost(&groups, &empty, &mechanism.measure(unit)));
             let largest = costs.fold(0.0, f64::max);
             let allowed = match mechanism.loss() {
                 Loss::Epsilon(epsilon) => epsilon * f64::from(rows),
@@ -341,10 +330,10 @@ fn the_largest_counts_are_measured_without_an_overflow() {
         let one = |bin| {
             let mut counts = vec![0; bins];
             counts[bin] = largest;
-            mechanism.measure(&counts, &mut || {})
+            mechanism.measure(&counts)
         };
         let columns: Vec<Vec<i64>> = (0..bins).map(one).collect();
-        let all = mechanism.measure(&vec![largest; bins], &mut || {});
+        let all = mechanism.measure(&vec![largest; bins]);
         for (row, &measured) in all.iter().enumerate() {
             let sum: i128 = columns.iter().map(|column| i128::from(column[row])).sum();
             assert_eq!(sum, i128::from(measured), "{}", case.name);
@@ -373,12 +362,12 @@ fn errors_are_as_stated() {
     let gaussian = RangeMethod::WORDS.into_iter().filter(|(_, method)| method.is_gaussian());
     let gaussian = gaussian.map(|(word, _)| word).chain(["cascade:3", "optimal:prefix"]);
     for (word, delta) in pure.chain(gaussian.map(|word| (word, 1e-6))) {
-        let plan = || RangePlan::new(bins, 1.0, delta, word, 1, &mut || {}).unwrap();
+        let plan = || RangePlan::new(bins, 1.0, delta, word, 1).unwrap();
         let variances: Vec<f64> =
             ranges.iter().map(|range| plan().mechanism().variance(range.clone())).collect();
         let mut moments = vec![(0.0, 0.0); ranges.len()];
         for _ in 0..releases {
-            let release = plan().release(&counts, &mut words, &mut || {});
+            let release = plan().release(&counts, &mut words);
             for ((range, variance), (sum, squares)) in
                 ranges.iter().zip(&variances).zip(&mut moments)
             {

@@ -46,14 +46,13 @@ impl RangeRelease {
         mechanism: Box<dyn RangeMechanism>,
         counts: &[u64],
         words: &mut R,
-        checkpoint: &mut dyn FnMut(),
     ) -> RangeRelease {
         let largest = mechanism.largest_count();
         let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
-        let mut noisy = mechanism.measure(&counts, checkpoint);
+        let mut noisy = mechanism.measure(&counts);
         drop(counts);
-        add_noise(&mechanism.groups(), &mut noisy, words, checkpoint);
-        let values = mechanism.reconstruct(&noisy, checkpoint);
+        add_noise(&mechanism.groups(), &mut noisy, words);
+        let values = mechanism.reconstruct(&noisy);
         RangeRelease { parameters, mechanism: mechanism.into(), values }
     }
 
@@ -85,18 +84,18 @@ impl RangeRelease {
     /// The variance of [`RangeRelease::sum`]; None if the release is a forged one, with noise that
     /// cannot be sampled. The first call can take seconds where the method is a matrix mechanism
     /// over a million bins.
-    pub fn variance(&self, range: Range<usize>, checkpoint: &mut dyn FnMut()) -> Option<f64> {
-        Some(self.mechanism(checkpoint)?.variance(self.inside(range)))
+    pub fn variance(&self, range: Range<usize>) -> Option<f64> {
+        Some(self.mechanism()?.variance(self.inside(range)))
     }
 
     /// The variances of the sums over each single bin; None as above.
-    pub fn variances_of_bins(&self, checkpoint: &mut dyn FnMut()) -> Option<Vec<f64>> {
-        Some(self.mechanism(checkpoint)?.variances_of_bins(checkpoint))
+    pub fn variances_of_bins(&self) -> Option<Vec<f64>> {
+        Some(self.mechanism()?.variances_of_bins())
     }
 
-    fn mechanism(&self, checkpoint: &mut dyn FnMut()) -> Option<&dyn RangeMechanism> {
+    fn mechanism(&self) -> Option<&dyn RangeMechanism> {
         if self.mechanism.get().is_none() {
-            let mechanism = self.parameters.mechanism(checkpoint).ok()?;
+            let mechanism = self.parameters.mechanism().ok()?;
             self.mechanism.get_or_init(|| mechanism);
         }
         self.mechanism.get().map(|mechanism| mechanism.as_ref())
@@ -114,10 +113,7 @@ impl RangeRelease {
     }
 
     /// `checkpoint`: as for [`RangePlan::release`](super::RangePlan::release).
-    pub fn from_bytes(
-        bytes: &[u8],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<RangeRelease, RangeFormatError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
         let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
         if *version != VERSION {
             return Err(RangeFormatError::Version(*version));
@@ -128,14 +124,13 @@ impl RangeRelease {
         if !rest.is_empty() {
             return Err(corrupt);
         }
-        RangeRelease::from_parts(parameters, values, checkpoint).ok_or(corrupt)
+        RangeRelease::from_parts(parameters, values).ok_or(corrupt)
     }
 
     /// None if the parameters are nobody's, or not those of so many values.
     pub(super) fn from_parts(
         parameters: RangeParameters,
         values: Vec<f64>,
-        checkpoint: &mut dyn FnMut(),
     ) -> Option<RangeRelease> {
         // before the mechanism is built, lest a few bytes cost the work of millions of bins
         let fit = parameters.fit_together()
@@ -146,7 +141,7 @@ impl RangeRelease {
         }
         let mechanism = match parameters.takes_work() {
             true => OnceCell::new(),
-            false => parameters.mechanism(checkpoint).ok()?.into(),
+            false => parameters.mechanism().ok()?.into(),
         };
         Some(RangeRelease { parameters, mechanism, values })
     }

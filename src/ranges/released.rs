@@ -6,6 +6,7 @@ use super::parameters::RangeParameters;
 use super::plan::RangePlan;
 use super::release::{RangeFormatError, RangeRelease};
 use crate::noise::RandomWords;
+use crate::work::poll;
 use serde::Deserialize;
 use std::fmt::{self, Write};
 use std::io::{BufReader, Read};
@@ -46,15 +47,14 @@ struct Text {
     values: Vec<f64>,
 }
 
-/// A text in pieces, with a call of the checkpoint before each.
+/// A text in pieces, with a poll before each.
 struct Pieces<'a> {
     rest: &'a [u8],
-    checkpoint: &'a mut dyn FnMut(),
 }
 
 impl Read for Pieces<'_> {
     fn read(&mut self, piece: &mut [u8]) -> std::io::Result<usize> {
-        (self.checkpoint)();
+        poll();
         self.rest.read(piece)
     }
 }
@@ -64,13 +64,8 @@ impl DpRanges {
     ///
     /// # Panics
     /// If the plan is one for another number of bins.
-    pub fn draw<R: RandomWords + ?Sized>(
-        plan: RangePlan,
-        truth: &Bins,
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> DpRanges {
-        let release = plan.release(truth.counts(), words, checkpoint);
+    pub fn draw<R: RandomWords + ?Sized>(plan: RangePlan, truth: &Bins, words: &mut R) -> DpRanges {
+        let release = plan.release(truth.counts(), words);
         DpRanges { bounds: truth.bounds(), release }
     }
 
@@ -90,15 +85,12 @@ impl DpRanges {
     }
 
     /// Reads what [`DpRanges::to_text`] gives. `checkpoint`: as for [`RangePlan::release`].
-    pub fn parse(
-        text: &str,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<DpRanges, DpRangesFormatError> {
-        let pieces = Pieces { rest: text.as_bytes(), checkpoint };
+    pub fn parse(text: &str) -> Result<DpRanges, DpRangesFormatError> {
+        let pieces = Pieces { rest: text.as_bytes() };
         let pieces = BufReader::with_capacity(CHECKPOINT_PASS, pieces);
         let Text { lo, hi, parameters, values } =
             serde_json::from_reader(pieces).map_err(|_| DpRangesFormatError::Text)?;
-        let release = RangeRelease::from_parts(parameters, values, checkpoint);
+        let release = RangeRelease::from_parts(parameters, values);
         release
             .and_then(|release| DpRanges::new(lo, Some(hi), release))
             .ok_or(DpRangesFormatError::Bounds)
@@ -112,27 +104,23 @@ impl DpRanges {
     }
 
     /// Reads what [`DpRanges::to_bytes`] gives. `checkpoint`: as for [`RangePlan::release`].
-    pub fn from_bytes(
-        bytes: &[u8],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<DpRanges, DpRangesFormatError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<DpRanges, DpRangesFormatError> {
         let corrupt = DpRangesFormatError::Binary(RangeFormatError::Corrupt);
         let (release, lo) = bytes.split_last_chunk().ok_or(corrupt)?;
-        let release =
-            RangeRelease::from_bytes(release, checkpoint).map_err(DpRangesFormatError::Binary)?;
+        let release = RangeRelease::from_bytes(release).map_err(DpRangesFormatError::Binary)?;
         DpRanges::new(i64::from_le_bytes(*lo), None, release).ok_or(DpRangesFormatError::Bounds)
     }
 
     /// `{"hi":100,"lo":0,"parameters":{"method": ...},"values":[...]}`. `checkpoint`: as for
     /// [`RangePlan::release`].
-    pub fn to_text(&self, checkpoint: &mut dyn FnMut()) -> String {
+    pub fn to_text(&self) -> String {
         let parameters = serde_json::json!(self.release.parameters());
         let (hi, lo) = (self.bounds.hi(), self.bounds.lo());
         let mut text =
             format!("{{\"hi\":{hi},\"lo\":{lo},\"parameters\":{parameters},\"values\":[");
         for (i, &value) in self.release.values().iter().enumerate() {
             if i.is_multiple_of(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
             }
             text.push_str(if i == 0 { "" } else { "," });
             let _ = write!(text, "{}", serde_json::json!(value)); // into a string: cannot fail
@@ -147,12 +135,13 @@ mod tests {
     use crate::noise::words_from_system;
     use crate::ranges::parameters::Calibration;
     use crate::ranges::{MAX_CONVOLUTION_BINS, RangeMethod, Target, Workload};
+    use crate::work::watched;
     use proptest::prelude::*;
 
     fn released(bins: i64, method: &str) -> DpRanges {
-        let plan = RangePlan::new(bins, 0.3, 1e-6, method, 1, &mut || {}).unwrap();
+        let plan = RangePlan::new(bins, 0.3, 1e-6, method, 1).unwrap();
         let truth = Bins::empty(Bounds::new(-3, bins - 3).unwrap());
-        DpRanges::draw(plan, &truth, &mut words_from_system().unwrap(), &mut || ())
+        DpRanges::draw(plan, &truth, &mut words_from_system().unwrap())
     }
 
     fn answers(value: &DpRanges) -> Vec<(f64, f64)> {
@@ -160,9 +149,7 @@ mod tests {
         let estimate = &value.release;
         let ranges = (0..bins).map(|lo| lo..bins);
         ranges
-            .map(|range| {
-                (estimate.sum(range.clone()), estimate.variance(range, &mut || {}).unwrap_or(0.0))
-            })
+            .map(|range| (estimate.sum(range.clone()), estimate.variance(range).unwrap_or(0.0)))
             .collect()
     }
 
@@ -177,10 +164,10 @@ mod tests {
             (12, "optimal"),
         ] {
             let value = released(bins, method);
-            let text = value.to_text(&mut || {});
-            let parsed = DpRanges::parse(&text, &mut || {}).unwrap();
-            assert_eq!(parsed.to_text(&mut || {}), text);
-            let stored = DpRanges::from_bytes(&value.to_bytes(), &mut || {}).unwrap();
+            let text = value.to_text();
+            let parsed = DpRanges::parse(&text).unwrap();
+            assert_eq!(parsed.to_text(), text);
+            let stored = DpRanges::from_bytes(&value.to_bytes()).unwrap();
             assert_eq!(stored.to_bytes(), value.to_bytes());
             let truth = answers(&value);
             assert_eq!(answers(&parsed), truth);
@@ -190,14 +177,13 @@ mod tests {
 
     #[test]
     fn what_is_no_release_is_refused() {
-        let refused = |text: &str| DpRanges::parse(text, &mut || {}).err().unwrap();
-        let refused_bytes = |bytes: &[u8]| DpRanges::from_bytes(bytes, &mut || {}).err().unwrap();
+        let refused = |text: &str| DpRanges::parse(text).err().unwrap();
+        let refused_bytes = |bytes: &[u8]| DpRanges::from_bytes(bytes).err().unwrap();
         let value = released(5, "flat");
         for (field, other) in
             [("hi", 7.into()), ("hi", (-7).into()), ("lo", i64::MAX.into()), ("values", [1].into())]
         {
-            let mut json: serde_json::Value =
-                serde_json::from_str(&value.to_text(&mut || {})).unwrap();
+            let mut json: serde_json::Value = serde_json::from_str(&value.to_text()).unwrap();
             json[field] = other;
             assert_eq!(refused(&json.to_string()), DpRangesFormatError::Bounds);
         }
@@ -220,7 +206,7 @@ mod tests {
     /// A few bytes that ask for the strategy of a million bins.
     #[test]
     fn values_are_counted_before_anything_is_computed() {
-        let plan = RangePlan::new(MAX_CONVOLUTION_BINS as i64, 1.0, 1e-6, "flat", 1, &mut || {});
+        let plan = RangePlan::new(MAX_CONVOLUTION_BINS as i64, 1.0, 1e-6, "flat", 1);
         let target = Some(Target::Workload(Workload::All));
         let flat = plan.unwrap().parameters().clone();
         for method in [RangeMethod::Prefix, RangeMethod::Optimal] {
@@ -228,8 +214,8 @@ mod tests {
             let parameters =
                 RangeParameters { method, calibration, target: target.clone(), ..flat.clone() };
             let values = vec![0.0; 3];
-            let mut work = || panic!("work on {method:?}");
-            assert!(RangeRelease::from_parts(parameters, values, &mut work).is_none());
+            let ask = &mut || panic!("work on {method:?}");
+            assert!(watched(ask, || RangeRelease::from_parts(parameters, values)).is_none());
         }
     }
 
@@ -244,7 +230,7 @@ mod tests {
             let at = at.index(stored.len());
             stored[at] = byte;
             stored.truncate(stored.len() - cut);
-            if let Ok(value) = DpRanges::from_bytes(&stored, &mut || {}) {
+            if let Ok(value) = DpRanges::from_bytes(&stored) {
                 prop_assert!(answers(&value).iter().all(|(_, variance)| *variance >= 0.0));
             }
         }

@@ -3,6 +3,7 @@
 use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
 use super::noise::Noise;
 use super::shape::TreeShape;
+use crate::work::poll;
 use std::ops::Range;
 
 /// The tree with its measurements: every node of levels 0 .. h; the root is not measured
@@ -39,7 +40,7 @@ impl MeasuredTree {
     }
 
     /// The nodes' counts, level by level from the leaves up.
-    pub(super) fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    pub(super) fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let mut values = signed(counts);
         values.reserve_exact((1..self.shape.height()).map(|level| self.shape.nodes(level)).sum());
         let mut below = 0;
@@ -48,7 +49,7 @@ impl MeasuredTree {
             below = values.len();
             for first in children.step_by(self.shape.branching()) {
                 if (first / self.shape.branching()).is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 let end = (first + self.shape.branching()).min(below);
                 values.push(values[first..end].iter().sum());
@@ -123,14 +124,14 @@ impl RangeMechanism for RawTree {
         MEASURED_LIMIT / self.bins() as u64
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
-        self.tree.measure(counts, checkpoint)
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
+        self.tree.measure(counts)
     }
 
     /// The sums of the first 0, 1, 2, ... noisy counts: any run of nodes is then one difference,
     /// exact while all sums stay below 2^53.
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
-        running_sums(noisy.iter().map(|value| *value as f64), checkpoint)
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
+        running_sums(noisy.iter().map(|value| *value as f64))
     }
 
     fn answer(&self, reconstruction: &[f64], range: Range<usize>) -> f64 {
@@ -145,26 +146,23 @@ impl RangeMechanism for RawTree {
         self.runs(range).map(|(level, nodes)| nodes.len() as f64 * self.tree.variances[level]).sum()
     }
 
-    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
+    fn mean_over_all(&self) -> f64 {
         mean_over_all(self.tree.shape, &self.tree.variances)
     }
 
-    fn max_over_all(&self, _: &mut dyn FnMut()) -> f64 {
+    fn max_over_all(&self) -> f64 {
         max_over_all(self.tree.shape, &self.tree.variances)
     }
 }
 
 /// The sums of the first 0, 1, 2, ... values.
-pub(super) fn running_sums(
-    values: impl ExactSizeIterator<Item = f64>,
-    checkpoint: &mut dyn FnMut(),
-) -> Vec<f64> {
+pub(super) fn running_sums(values: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
     let mut sums = Vec::with_capacity(values.len() + 1);
     let mut sum = 0.0;
     sums.push(sum);
     for (i, value) in values.enumerate() {
         if i.is_multiple_of(CHECKPOINT_PASS) {
-            checkpoint();
+            poll();
         }
         sum += value;
         sums.push(sum);

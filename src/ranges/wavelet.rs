@@ -5,6 +5,7 @@ use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, s
 use super::noise::Noise;
 use super::shape::TreeShape;
 use super::tree::running_sums;
+use crate::work::poll;
 use std::ops::Range;
 
 /// The Haar wavelet of a binary tree over the bins, in integers: each inner node's coefficient is
@@ -74,14 +75,14 @@ impl RangeMechanism for Wavelet {
         MEASURED_LIMIT / self.bins() as u64
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let mut sums = signed(counts);
         let mut measured = Vec::with_capacity(self.shape.bins());
         while sums.len() > 1 {
             // the sums of the next level take the place of the ones that they are made of
             for node in 0..sums.len().div_ceil(2) {
                 if node.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 let left = sums[2 * node];
                 let right = sums.get(2 * node + 1).copied();
@@ -94,7 +95,7 @@ impl RangeMechanism for Wavelet {
         measured
     }
 
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
         let (mut rest, total) = noisy.split_at(noisy.len() - 1);
         let mut sums: Vec<f64> = total.iter().map(|total| *total as f64).collect();
         sums.reserve(self.shape.bins());
@@ -106,7 +107,7 @@ impl RangeMechanism for Wavelet {
             // from the right, so that no parent is overwritten before its turn
             for node in (0..parents).rev() {
                 if node.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 let sum = sums[node];
                 match coefficients.get(node) {
@@ -118,18 +119,18 @@ impl RangeMechanism for Wavelet {
                 }
             }
         }
-        running_sums(sums.into_iter(), checkpoint)
+        running_sums(sums.into_iter())
     }
 
     fn variance(&self, range: Range<usize>) -> f64 {
         self.covariance.variance(range)
     }
 
-    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
+    fn mean_over_all(&self) -> f64 {
         self.covariance.mean_over_all()
     }
 
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        self.covariance.max_over_all(checkpoint)
+    fn max_over_all(&self) -> f64 {
+        self.covariance.max_over_all()
     }
 }

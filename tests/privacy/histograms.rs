@@ -152,7 +152,7 @@ fn correct(arguments: &Arguments, table: &Table) -> Vec<u64> {
     let mechanism = arguments.mechanism(tree.depth());
     outputs(&tree, |words| {
         let released =
-            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut || {}).unwrap();
+            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut ()).unwrap();
         let errors = released.errors.into_iter();
         let errors = errors.map(|(name, error)| (name, error.div_euclid(STEP_OF_ERRORS)));
         Released { errors: errors.collect(), ..released }
@@ -306,7 +306,7 @@ fn undivided_budget(declared: &Arguments, table: &Table) -> Vec<u64> {
 fn sensitivity_one(declared: &Arguments, table: &Table) -> Vec<u64> {
     let (tree, leaves) = table.tree();
     let plan = declared.plan(tree.depth());
-    let truth = tree.sums(leaves, &mut || {});
+    let truth = tree.sums(leaves);
     outputs(&tree, |words| {
         let mut released = Vec::new();
         for (level, level_plan) in plan.levels().iter().enumerate() {
@@ -329,7 +329,7 @@ fn errors_without_noise(declared: &Arguments, table: &Table) -> Vec<u64> {
     let mechanism = candidate.mechanism(tree.depth());
     outputs(&tree, |words| {
         let mut released =
-            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut || {}).unwrap();
+            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut ()).unwrap();
         let error = emd(released.histograms[0].histogram(), &leaves[0]).unwrap();
         released.errors.push(("Hc".to_string(), error as i64));
         released

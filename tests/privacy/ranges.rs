@@ -34,7 +34,7 @@ struct Arguments {
 impl Arguments {
     fn plan(&self) -> RangePlan {
         let Arguments { bins, epsilon, delta, method, rows_per_unit } = *self;
-        RangePlan::new(bins as i64, epsilon, delta, method, rows_per_unit, &mut || {}).unwrap()
+        RangePlan::new(bins as i64, epsilon, delta, method, rows_per_unit).unwrap()
     }
 }
 
@@ -70,7 +70,7 @@ impl Strategy<'_> {
         let unit = |bin| {
             let mut counts = vec![0; mechanism.bins()];
             counts[bin] = 1;
-            mechanism.measure(&counts, &mut || {})
+            mechanism.measure(&counts)
         };
         let columns: Vec<Vec<i64>> = (0..mechanism.bins()).map(unit).collect();
         let row = |row: usize| columns.iter().map(|column| column[row] as f64).collect();
@@ -95,7 +95,7 @@ impl Strategy<'_> {
 
     /// ln P / Q of noisy measurements, P for one table and Q for the other.
     fn loss(&self, one: &[u64], other: &[u64]) -> impl Fn(&Vec<f64>) -> f64 {
-        let [one, other] = [one, other].map(|counts| self.mechanism.measure(counts, &mut || {}));
+        let [one, other] = [one, other].map(|counts| self.mechanism.measure(counts));
         let noise = self.noise.iter().map(|noise| match noise {
             Noise::Laplace(law) => (1, law.scale().as_f64()),
             Noise::Gaussian(law) => (2, 2.0 * law.sigma() * law.sigma()),
@@ -130,7 +130,7 @@ fn released<'a>(
     strategy: &'a Strategy,
 ) -> impl Fn(&[u64], &mut dyn RandomWords) -> Vec<f64> + 'a {
     move |counts, words| {
-        let release = arguments.plan().release(counts, words, &mut || {});
+        let release = arguments.plan().release(counts, words);
         strategy.told_by(|range| release.sum(range))
     }
 }
@@ -155,9 +155,9 @@ fn drawn<'a>(
     let noise: Vec<Noise> = strategy.noise.iter().map(narrower).collect();
     move |counts, words| {
         let mechanism = strategy.mechanism;
-        let exact = mechanism.measure(counts, &mut || {});
+        let exact = mechanism.measure(counts);
         let noisy = exact.iter().zip(&noise).map(|(exact, noise)| exact + noise.sample(words));
-        let reconstruction = mechanism.reconstruct(&noisy.collect::<Vec<i64>>(), &mut || {});
+        let reconstruction = mechanism.reconstruct(&noisy.collect::<Vec<i64>>());
         strategy.told_by(|range| mechanism.answer(&reconstruction, range))
     }
 }

@@ -177,7 +177,7 @@ fn measure_cell(
             let estimate = |region: &Coco| {
                 let (groups, max_size) = (region.groups(), all.max_size);
                 let mechanism = CocoMechanism::new(method, groups, max_size, 1, epsilon)?;
-                Ok(mechanism.release(region, &mut words, &mut || {}))
+                Ok(mechanism.release(region, &mut words))
             };
             let regions = all.truth[all.tree.level(level)].iter();
             measured.push(regions.map(estimate).collect::<Result<Vec<_>, Box<dyn Error>>>()?);
@@ -220,7 +220,7 @@ fn released(
             let estimates: Vec<Estimate> =
                 estimators.iter().enumerate().flat_map(of_level).collect();
             let released = match merge {
-                Some(merge) => matched(&data.tree, estimates, *merge, &mut || {}),
+                Some(merge) => matched(&data.tree, estimates, *merge, &mut ()),
                 None => estimates.iter().map(|e| e.released().histogram().clone()).collect(),
             };
             check(data, &released, merge.is_some(), true)

@@ -102,7 +102,7 @@ fn relax_and_round(
     let values: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
     let sizes = data.max_size as usize + 1;
     let noisy = NoisyCounts::new(&data.tree, sizes, &values, Weights::Equal);
-    let relaxed = pgsr_relaxed(&noisy, Some(data.groups()), &mut || {});
+    let relaxed = pgsr_relaxed(&noisy, Some(data.groups()));
     let regions = data.truth.len();
     let histogram = |region: usize| {
         let runs = (0..).zip(relaxed.iter().skip(region).step_by(regions));

@@ -16,6 +16,7 @@ mod rounding;
 
 use super::noisy_counts::{LARGEST_SUM, NoisyCounts, transposed};
 use super::tree::Tree;
+use crate::work::poll;
 
 /// The public numbers of groups.
 #[derive(Debug, Clone, Copy)]
@@ -83,28 +84,24 @@ pub struct CumulativeFit {
 ///
 /// Panics where totals cannot be met: above 2^62, above 0 where there are no leaves or sizes, or
 /// those of children not summing to their parent's.
-pub fn cumulative(
-    noisy: &NoisyCounts,
-    totals: Totals,
-    checkpoint: &mut dyn FnMut(),
-) -> CumulativeFit {
+pub fn cumulative(noisy: &NoisyCounts, totals: Totals) -> CumulativeFit {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
     totals.check(tree, sizes);
     if tree.leaves().is_empty() || sizes == 0 {
         let counts = vec![0; noisy.values.len()];
-        let cost = cost(noisy, totals, &counts, checkpoint);
+        let cost = cost(noisy, totals, &counts);
         return CumulativeFit { counts, cost, real_cost: cost, lower_bound: cost };
     }
     // a root alone has all its totals
     let root = [totals.root()];
     let totals = if tree.depth() == 1 { Totals::Regions(&root) } else { totals };
 
-    let relaxed = relaxation::relax(noisy, totals, checkpoint);
-    let rounded = rounding::round(tree, sizes, &relaxed.counts, totals, checkpoint);
+    let relaxed = relaxation::relax(noisy, totals);
+    let rounded = rounding::round(tree, sizes, &relaxed.counts, totals);
     let mut counts = transposed(&rounded, sizes);
-    let cost = cost(noisy, totals, &counts, checkpoint);
+    let cost = cost(noisy, totals, &counts);
     for size in (1..sizes).rev() {
-        checkpoint();
+        poll();
         for region in 0..tree.regions().len() {
             counts[noisy.cell(region, size)] -= counts[noisy.cell(region, size - 1)];
         }
@@ -113,10 +110,10 @@ pub fn cumulative(
 }
 
 /// The cost of cumulative counts.
-fn cost(noisy: &NoisyCounts, totals: Totals, counts: &[u64], checkpoint: &mut dyn FnMut()) -> f64 {
+fn cost(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) -> f64 {
     let mut cost = 0.0;
     for (size, counts) in counts.chunks_exact(noisy.tree.regions().len()).enumerate() {
-        checkpoint();
+        poll();
         let last = size + 1 == noisy.sizes;
         for (region, (target, &count)) in noisy.targets(size).iter().zip(counts).enumerate() {
             if !(last && totals.of(region).is_some()) {

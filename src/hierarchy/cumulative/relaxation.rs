@@ -46,6 +46,7 @@
 use super::super::noisy_counts::{NoisyCounts, Target, Weights, transposed};
 use super::super::pgsr::last_price;
 use super::Totals;
+use crate::work::poll;
 
 /// The gap, relative to the cost, with which a solution is good enough. Even if all of it lay in
 /// one of 10,000 regions, that one's counts would be off by a hundredth of their distance from the
@@ -158,24 +159,20 @@ impl Response {
 
 /// The optimum up to [`RELATIVE_GAP`] or [`LARGEST_MISS`], or as near as floating-point numbers get
 /// to it within [`MAX_STEPS`]. The tree has leaves, and there are sizes.
-pub(super) fn relax(noisy: &NoisyCounts, totals: Totals, checkpoint: &mut dyn FnMut()) -> Relaxed {
+pub(super) fn relax(noisy: &NoisyCounts, totals: Totals) -> Relaxed {
     let problem = Problem::new(noisy, totals);
-    let mut at = problem.respond(vec![0.0; problem.inner * problem.free], checkpoint);
+    let mut at = problem.respond(vec![0.0; problem.inner * problem.free]);
     for _ in 0..MAX_STEPS {
         if at.is_good() {
             break;
         }
-        let direction = problem.newton_direction(&at, checkpoint);
-        match problem.ascend(&at, &direction, checkpoint) {
+        let direction = problem.newton_direction(&at);
+        match problem.ascend(&at, &direction) {
             Some(next) => at = next,
             None => break,
         }
     }
-    Relaxed {
-        counts: problem.counts(&at, checkpoint),
-        cost: at.cost,
-        lower_bound: at.lower_bound().max(0.0),
-    }
+    Relaxed { counts: problem.counts(&at), cost: at.cost, lower_bound: at.lower_bound().max(0.0) }
 }
 
 impl<'a> Problem<'a> {
@@ -251,7 +248,7 @@ impl<'a> Problem<'a> {
     }
 
     /// What leaves and regions make of prices; that of the fixed count is replaced.
-    fn respond(&self, mut prices: Vec<f64>, checkpoint: &mut dyn FnMut()) -> Response {
+    fn respond(&self, mut prices: Vec<f64>) -> Response {
         let free = self.free;
         let fixed = self.fixed();
         if let Some((cell, _)) = fixed {
@@ -274,7 +271,7 @@ impl<'a> Problem<'a> {
         let mut blocks: Vec<Vec<Block>> = leaves
             .clone()
             .map(|leaf| {
-                checkpoint();
+                poll();
                 let mut blocks = Vec::new();
                 (0..before_last).for_each(|size| push(&mut blocks, cell(leaf, size, 0.0)));
                 blocks
@@ -282,7 +279,7 @@ impl<'a> Problem<'a> {
             .collect();
         if let Some((fixed, total)) = fixed {
             let last = |leaf, price| cell(leaf, before_last, price);
-            prices[fixed] = last_price(total, checkpoint, |price| {
+            prices[fixed] = last_price(total, |price| {
                 let counts = leaves.clone().zip(&blocks).map(|(leaf, blocks)| {
                     pool(blocks, last(leaf, price)).1.value.clamp(0.0, total)
                 });
@@ -292,22 +289,17 @@ impl<'a> Problem<'a> {
                 push(blocks, last(leaf, prices[fixed]));
             }
         }
-        self.account(prices, blocks, checkpoint)
+        self.account(prices, blocks)
     }
 
     /// The sums of the leaves' fits, once their bounds are kept, and all that follows from them.
-    fn account(
-        &self,
-        prices: Vec<f64>,
-        mut blocks: Vec<Vec<Block>>,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Response {
+    fn account(&self, prices: Vec<f64>, mut blocks: Vec<Vec<Block>>) -> Response {
         let free = self.free;
         let mut sums = vec![0.0; prices.len()];
         let mut compliances = vec![0.0; prices.len()];
         let mut cost = 0.0;
         for (leaf, blocks) in (self.inner..).zip(&mut blocks) {
-            checkpoint();
+            poll();
             let parent = self.parents[leaf] * free;
             let mut begin = 0;
             for block in blocks {
@@ -357,13 +349,13 @@ impl<'a> Problem<'a> {
     }
 
     /// How much the misses fall when the prices rise by `change`, as long as the blocks stay.
-    fn fall(&self, at: &Response, change: &[f64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn fall(&self, at: &Response, change: &[f64]) -> Vec<f64> {
         let free = self.free;
         let mut seen = change.to_vec();
         self.add_down(&mut seen);
         let mut fall = vec![0.0; change.len()];
         for (leaf, blocks) in (self.inner..).zip(&at.blocks) {
-            checkpoint();
+            poll();
             let row = self.parents[leaf] * free..(self.parents[leaf] + 1) * free;
             let (seen, fall) = (&seen[row.clone()], &mut fall[row]);
             let mut begin = 0;
@@ -432,14 +424,14 @@ impl<'a> Problem<'a> {
     }
 
     /// Preconditioned conjugate gradients on the Newton equation.
-    fn newton_direction(&self, at: &Response, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn newton_direction(&self, at: &Response) -> Vec<f64> {
         let mut residual = at.misses.clone();
         let mut step = self.precondition(at, &residual);
         let mut direction = vec![0.0; step.len()];
         let mut norm = dot(&residual, &step);
         let enough = RESIDUAL * RESIDUAL * norm;
         for _ in 0..MAX_ROUNDS {
-            let fall = self.fall(at, &step, checkpoint);
+            let fall = self.fall(at, &step);
             let length = norm / dot(&step, &fall);
             if !length.is_finite() {
                 break;
@@ -458,18 +450,13 @@ impl<'a> Problem<'a> {
     }
 
     /// A step along the direction that raises the lower bound; None where none can be found.
-    fn ascend(
-        &self,
-        at: &Response,
-        direction: &[f64],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Option<Response> {
+    fn ascend(&self, at: &Response, direction: &[f64]) -> Option<Response> {
         let slope = dot(direction, &at.misses);
         let mut length = 1.0;
         while length >= SHORTEST_STEP {
             let mut prices = at.prices.clone();
             add(&mut prices, length, direction);
-            let next = self.respond(prices, checkpoint);
+            let next = self.respond(prices);
             let next_slope = dot(direction, &next.misses);
             let ascent = next.lower_bound() - at.lower_bound();
             if ascent >= SUFFICIENT_ASCENT * length * slope && next_slope >= -LARGEST_RETURN * slope
@@ -484,11 +471,11 @@ impl<'a> Problem<'a> {
     }
 
     /// The fits of all regions for all sizes.
-    fn counts(&self, at: &Response, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn counts(&self, at: &Response) -> Vec<f64> {
         let sizes = self.sizes;
         let mut counts = vec![0.0; self.values.len()];
         for (leaf, blocks) in (self.inner..).zip(&at.blocks) {
-            checkpoint();
+            poll();
             let row = &mut counts[leaf * sizes..][..sizes];
             let mut begin = 0;
             for block in blocks {
@@ -498,7 +485,7 @@ impl<'a> Problem<'a> {
             row[begin..].fill(self.bound(leaf));
         }
         for region in (1..self.parents.len()).rev() {
-            checkpoint();
+            poll();
             let (above, row) = counts.split_at_mut(region * sizes);
             let parent = &mut above[self.parents[region] * sizes..];
             parent.iter_mut().zip(&*row).take(sizes).for_each(|(up, cell)| *up += cell);

@@ -44,16 +44,11 @@
 
 use super::super::tree::Tree;
 use super::Totals;
+use crate::work::poll;
 
 /// Integer cumulative counts for all regions and sizes: non-decreasing, children summing to
 /// parents, the last ones equal to the totals. The tree has leaves, and there are sizes.
-pub(super) fn round(
-    tree: &Tree,
-    sizes: usize,
-    real: &[f64],
-    totals: Totals,
-    checkpoint: &mut dyn FnMut(),
-) -> Vec<u64> {
+pub(super) fn round(tree: &Tree, sizes: usize, real: &[f64], totals: Totals) -> Vec<u64> {
     let mut rounded = vec![0; real.len()];
     for (count, real) in rounded.iter_mut().zip(&real[..sizes]) {
         *count = (real.round() as u64).min(totals.root());
@@ -67,25 +62,20 @@ pub(super) fn round(
         let (above, below) = rounded.split_at_mut(rows.start);
         let parent = &above[row.clone()];
         let limits: Vec<u64> = children.map(|child| totals.of(child).unwrap_or(u64::MAX)).collect();
-        let shifted = shift(parent, &real[row], &real[rows.clone()], checkpoint);
-        Shares { parent, shifted, limits }.round(&mut below[..rows.len()], checkpoint);
+        let shifted = shift(parent, &real[row], &real[rows.clone()]);
+        Shares { parent, shifted, limits }.round(&mut below[..rows.len()]);
     }
     rounded
 }
 
 /// The children's counts where the parent's are integers. Children stand one after the other.
-fn shift(
-    parent: &[u64],
-    real_parent: &[f64],
-    real: &[f64],
-    checkpoint: &mut dyn FnMut(),
-) -> Vec<f64> {
+fn shift(parent: &[u64], real_parent: &[f64], real: &[f64]) -> Vec<f64> {
     let sizes = parent.len();
     let children = real.len() / sizes;
     let mut shifted = vec![0.0; real.len()];
     let mut right = 0;
     for (size, &count) in parent.iter().enumerate() {
-        checkpoint();
+        poll();
         let count = count as f64;
         while right < sizes && real_parent[right] < count {
             right += 1;
@@ -136,7 +126,7 @@ impl Shares<'_> {
         (0..).zip(self.parent).map(|(size, &count)| i128::from(count) - sum(size)).collect()
     }
 
-    fn round(&self, rounded: &mut [u64], checkpoint: &mut dyn FnMut()) {
+    fn round(&self, rounded: &mut [u64]) {
         let sizes = self.parent.len();
         let mut spare = self.spare();
         let mut counts = vec![0u64; self.limits.len()];
@@ -145,7 +135,7 @@ impl Shares<'_> {
         let mut order: Vec<usize> = Vec::new();
         let mut before = 0;
         for size in 0..sizes {
-            checkpoint();
+            poll();
             let mut left = self.parent[size] - before;
             before = self.parent[size];
             for (child, count) in counts.iter_mut().enumerate() {
@@ -275,7 +265,7 @@ mod tests {
                 parent[sizes - 1] = total;
             }
 
-            let shifted = shift(&parent, &sums, &real, &mut || {});
+            let shifted = shift(&parent, &sums, &real);
             for (size, sum) in column_sums(&shifted, sizes).iter().enumerate() {
                 prop_assert!((sum - parent[size] as f64).abs() < 1e-6);
                 let cells = || (size..real.len()).step_by(sizes);
@@ -286,7 +276,7 @@ mod tests {
 
             let mut rounded = vec![0; real.len()];
             let shares = Shares { parent: &parent, shifted, limits: limits.clone() };
-            shares.round(&mut rounded, &mut || {});
+            shares.round(&mut rounded);
             for (row, limit) in rounded.chunks(sizes).zip(limits) {
                 prop_assert!(row.is_sorted() && row[sizes - 1] <= limit);
             }
@@ -317,7 +307,7 @@ mod tests {
             };
             let mut rounded = vec![0; 12];
             let shares = Shares { parent: &parent, shifted, limits: limits.clone() };
-            shares.round(&mut rounded, &mut || {});
+            shares.round(&mut rounded);
             for (row, limit) in rounded.chunks(4).zip(limits) {
                 prop_assert!(row.is_sorted() && row[3] <= limit);
             }
@@ -337,7 +327,7 @@ mod tests {
             let mut rounded = vec![0; shifted.len()];
             let limits = vec![u64::MAX; shifted.len() / parent.len()];
             let shares = Shares { parent, shifted: shifted.to_vec(), limits };
-            shares.round(&mut rounded, &mut || {});
+            shares.round(&mut rounded);
             rounded
         };
         assert_eq!(round(&[1], &[0.2, 0.3, 0.5]), [0, 0, 1]);

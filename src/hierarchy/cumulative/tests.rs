@@ -79,8 +79,6 @@ impl Case {
     }
 }
 
-fn silent() {}
-
 fn cumulated(tree: &Tree, counts: &[u64]) -> Vec<u64> {
     let mut sums = counts.to_vec();
     let regions = tree.regions().len();
@@ -89,7 +87,7 @@ fn cumulated(tree: &Tree, counts: &[u64]) -> Vec<u64> {
 }
 
 fn cost_of(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) -> f64 {
-    cost(noisy, totals, &cumulated(noisy.tree, counts), &mut silent)
+    cost(noisy, totals, &cumulated(noisy.tree, counts))
 }
 
 fn check_constraints(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) {
@@ -242,7 +240,7 @@ proptest! {
         case in cases(0..5, 1..9, 1..9, small_values(), weights(), 0..6),
     ) {
         case.for_each_variant(|noisy, totals| {
-            let fit = cumulative(noisy, totals, &mut silent);
+            let fit = cumulative(noisy, totals);
             check_constraints(noisy, totals, &fit.counts);
             let cost = cost_of(noisy, totals, &fit.counts);
             prop_assert_eq!(cost, fit.cost);
@@ -261,7 +259,7 @@ proptest! {
         case in cases(1..5, 1..9, 1..9, small_values(), weights(), 0..6),
     ) {
         case.for_each_variant(|noisy, totals| {
-            let relaxed = relaxation::relax(noisy, totals, &mut silent);
+            let relaxed = relaxation::relax(noisy, totals);
             let (tree, sizes, x) = (noisy.tree, noisy.sizes, &relaxed.counts);
             for (region, parent) in tree.regions().iter().enumerate() {
                 let row = &x[region * sizes..][..sizes];
@@ -293,7 +291,7 @@ proptest! {
         case in cases(0..4, 1..4, 1..4, small_values(), weights(), 0..3),
     ) {
         case.for_each_variant(|noisy, totals| {
-            let fit = cumulative(noisy, totals, &mut silent);
+            let fit = cumulative(noisy, totals);
             let least = least_cost(&case, noisy, totals);
             let slack = slack(noisy, fit.real_cost);
             prop_assert!(fit.lower_bound <= least + slack, "{:?} {}", fit, least);
@@ -314,7 +312,7 @@ proptest! {
                 targets.iter().map(|target| target.weight * target.value).sum::<f64>()
                     / targets.iter().map(|target| target.weight).sum::<f64>()
             };
-            let fit = cumulated(noisy.tree, &cumulative(noisy, totals, &mut silent).counts);
+            let fit = cumulated(noisy.tree, &cumulative(noisy, totals).counts);
             prop_assert_eq!(fit[free], totals.root());
             for (cell, &count) in fit.iter().enumerate().take(free) {
                 let value = (0..=cell)
@@ -340,7 +338,7 @@ proptest! {
         ),
     ) {
         case.for_each_variant(|noisy, totals| {
-            let fit = cumulative(noisy, totals, &mut silent);
+            let fit = cumulative(noisy, totals);
             check_constraints(noisy, totals, &fit.counts);
             prop_assert!(fit.lower_bound <= fit.real_cost);
             Ok(())
@@ -360,7 +358,7 @@ fn the_integers_are_near_the_best_ones() {
         let case = strategy.new_tree(&mut runner).unwrap().current();
         let noisy = NoisyCounts::new(&case.tree, case.sizes, &case.values, Weights::Equal);
         for totals in [Totals::Root(case.totals[0]), Totals::Regions(&case.totals)] {
-            let fit = cumulative(&noisy, totals, &mut silent);
+            let fit = cumulative(&noisy, totals);
             let least = least_cost(&case, &noisy, totals);
             excess += fit.cost - least;
             cells += case.values.len() as u32;
@@ -378,7 +376,7 @@ fn without_noise_the_truth_comes_back() {
     let values: Vec<f64> = cumulated(&tree, &counts).iter().map(|&count| count as f64).collect();
     let noisy = NoisyCounts::new(&tree, 4, &values, Weights::Equal);
     for totals in [Totals::Root(7), Totals::Regions(&[7, 3, 4, 1, 2, 4])] {
-        let fit = cumulative(&noisy, totals, &mut silent);
+        let fit = cumulative(&noisy, totals);
         assert_eq!((&fit.counts, fit.cost), (&counts, 0.0));
         assert!(fit.real_cost < 1e-20 && fit.lower_bound < 1e-20);
     }
@@ -393,7 +391,7 @@ fn nothing_to_count() {
         let values = vec![2.5; regions * sizes];
         let noisy = NoisyCounts::new(tree, sizes, &values, Weights::Equal);
         for totals in [Totals::Root(0), Totals::Regions(&vec![0; regions])] {
-            let fit = cumulative(&noisy, totals, &mut silent);
+            let fit = cumulative(&noisy, totals);
             assert_eq!(fit.counts, vec![0; values.len()]);
             assert_eq!(fit.cost, cost_of_nothing(&noisy, totals));
             assert!(fit.lower_bound <= fit.cost && fit.lower_bound >= fit.cost * (1.0 - 1e-8));
@@ -411,7 +409,7 @@ fn nothing_to_count() {
 #[should_panic(expected = "without a place")]
 fn a_total_needs_leaves() {
     let empty = tree(1, []);
-    cumulative(&NoisyCounts::new(&empty, 1, &[0.0], Weights::Equal), Totals::Root(1), &mut silent);
+    cumulative(&NoisyCounts::new(&empty, 1, &[0.0], Weights::Equal), Totals::Root(1));
 }
 
 #[test]
@@ -419,5 +417,5 @@ fn a_total_needs_leaves() {
 fn totals_must_add_up() {
     let tree = tree(1, [vec![0]]);
     let noisy = NoisyCounts::new(&tree, 1, &[0.0, 0.0], Weights::Equal);
-    cumulative(&noisy, Totals::Regions(&[1, 2]), &mut silent);
+    cumulative(&noisy, Totals::Regions(&[1, 2]));
 }

@@ -3,6 +3,7 @@
 use super::super::noisy_counts::{NoisyCounts, Target};
 use super::super::tree::Tree;
 use super::relaxation::rank;
+use crate::work::poll;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -110,7 +111,6 @@ impl<'a> Allocation<'a> {
         tournament: &'a Tournament<'a>,
         targets: &'a [Target],
         prices: &[f64],
-        checkpoint: &mut dyn FnMut(),
     ) -> Allocation<'a> {
         let tree = tournament.tree;
         let mut this = Allocation::new(tournament, targets.into(), vec![0; targets.len()]);
@@ -120,13 +120,13 @@ impl<'a> Allocation<'a> {
                 // negative becomes 0
                 this.counts[region] = (target.response(price) + 0.5).floor() as u64;
             } else {
-                checkpoint();
+                poll();
                 let children = tree.regions()[region].children.clone();
                 this.counts[region] = this.counts[children].iter().sum();
             }
             this.refresh_region(region);
-            this.shift(region, Direction::Up, checkpoint, |moves| moves.up <= price);
-            this.shift(region, Direction::Down, checkpoint, |moves| -moves.down > price);
+            this.shift(region, Direction::Up, |moves| moves.up <= price);
+            this.shift(region, Direction::Down, |moves| -moves.down > price);
         }
         this
     }
@@ -136,12 +136,11 @@ impl<'a> Allocation<'a> {
         tournament: &'a Tournament<'a>,
         targets: Vec<Target>,
         counts: Vec<u64>,
-        checkpoint: &mut dyn FnMut(),
     ) -> Allocation<'a> {
         let mut this = Allocation::new(tournament, targets.into(), counts);
         for region in (0..tournament.tree.regions().len()).rev() {
             if !tournament.tree.leaves().contains(&region) {
-                checkpoint();
+                poll();
             }
             this.refresh_region(region);
         }
@@ -157,19 +156,13 @@ impl<'a> Allocation<'a> {
         Allocation { tournament, targets, counts, moves }
     }
 
-    fn shift(
-        &mut self,
-        top: usize,
-        direction: Direction,
-        checkpoint: &mut dyn FnMut(),
-        worthwhile: impl Fn(Moves) -> bool,
-    ) {
+    fn shift(&mut self, top: usize, direction: Direction, worthwhile: impl Fn(Moves) -> bool) {
         let mut units = 0u64;
         while worthwhile(self.moves[top]) {
             self.shift_unit(top, direction);
             units += 1;
             if units.is_multiple_of(1024) {
-                checkpoint();
+                poll();
             }
         }
     }
@@ -226,7 +219,6 @@ pub(super) fn reach(
     roots: &[Moves],
     counts: &mut [u64],
     total: u64,
-    checkpoint: &mut dyn FnMut(),
 ) {
     let regions = tournament.tree.regions().len();
     let sum: u64 = counts.iter().step_by(regions).sum();
@@ -238,19 +230,19 @@ pub(super) fn reach(
     let mut changed: HashMap<usize, Allocation> = HashMap::new();
     for unit in 0..sum.abs_diff(total) {
         if unit.is_multiple_of(1024) {
-            checkpoint();
+            poll();
         }
         let Some(mut best) = offers.peek_mut() else { break };
         let Reverse((_, size)) = *best;
         let allocation = changed.entry(size).or_insert_with(|| {
             let of_size = counts[size * regions..][..regions].to_vec();
-            Allocation::again(tournament, noisy.targets(size), of_size, checkpoint)
+            Allocation::again(tournament, noisy.targets(size), of_size)
         });
         allocation.shift_unit(0, direction);
         *best = offer(size, &allocation.moves[0]);
     }
     for (size, allocation) in changed {
-        checkpoint();
+        poll();
         counts[size * regions..][..regions].copy_from_slice(&allocation.counts);
     }
 }

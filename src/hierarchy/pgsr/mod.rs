@@ -87,23 +87,23 @@ use relaxation::Market;
 /// `checkpoint` is called every few milliseconds; it may unwind.
 ///
 /// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
-pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
+pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
     if !noisy.has_room_for(total) {
         return vec![0; noisy.values.len()];
     }
-    let mut market = Market::new(noisy, total, checkpoint);
+    let mut market = Market::new(noisy, total);
     let tournament = Tournament::new(noisy.tree);
     let mut offers = Vec::with_capacity(noisy.sizes);
     let mut counts = Vec::with_capacity(noisy.values.len());
     for size in 0..noisy.sizes {
         let targets = noisy.targets(size);
-        let prices = market.prices(size, &targets, checkpoint);
-        let allocation = Allocation::responding(&tournament, &targets, &prices, checkpoint);
+        let prices = market.prices(size, &targets);
+        let allocation = Allocation::responding(&tournament, &targets, &prices);
         offers.push(allocation.moves[0]);
         counts.extend_from_slice(&allocation.counts);
     }
     if let Some(total) = total {
-        reach(noisy, &tournament, &offers, &mut counts, total, checkpoint);
+        reach(noisy, &tournament, &offers, &mut counts, total);
     }
     counts
 }
@@ -114,20 +114,16 @@ pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>, checkpoint: &mut dyn FnMut(
 /// `checkpoint` is called every few milliseconds; it may unwind.
 ///
 /// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
-pub fn pgsr_relaxed(
-    noisy: &NoisyCounts,
-    total: Option<u64>,
-    checkpoint: &mut dyn FnMut(),
-) -> Vec<f64> {
+pub fn pgsr_relaxed(noisy: &NoisyCounts, total: Option<u64>) -> Vec<f64> {
     if !noisy.has_room_for(total) {
         return vec![0.0; noisy.values.len()];
     }
     let (regions, leaves) = (noisy.tree.regions(), noisy.tree.leaves());
-    let mut market = Market::new(noisy, total, checkpoint);
+    let mut market = Market::new(noisy, total);
     let mut counts = vec![0.0; noisy.values.len()];
     for (size, counts) in counts.chunks_exact_mut(regions.len()).enumerate() {
         let targets = noisy.targets(size);
-        let prices = market.prices(size, &targets, checkpoint);
+        let prices = market.prices(size, &targets);
         for leaf in leaves.clone() {
             counts[leaf] = targets[leaf].response(prices[leaf]).max(0.0);
         }

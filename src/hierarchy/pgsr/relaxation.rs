@@ -2,6 +2,7 @@
 
 use super::super::noisy_counts::{NoisyCounts, Target};
 use super::super::tree::Tree;
+use crate::work::poll;
 use std::mem::take;
 use std::ops::Range;
 
@@ -49,7 +50,7 @@ impl<'a> Relaxation<'a> {
     }
 
     /// Makes the responses of the levels from `top` down.
-    pub(super) fn fit(&mut self, top: usize, targets: &[Target], checkpoint: &mut dyn FnMut()) {
+    pub(super) fn fit(&mut self, top: usize, targets: &[Target]) {
         // the prices at which the slope of the sum changes, and by how much
         let mut turns: Vec<(f64, f64)> = Vec::new();
         for level in (top..self.levels.len()).rev() {
@@ -59,7 +60,7 @@ impl<'a> Relaxation<'a> {
                 None => &BELOW_LEAF,
             };
             for region in self.tree.level(level) {
-                checkpoint();
+                poll();
                 turns.clear();
                 for child in self.tree.regions()[region].children.clone() {
                     let target = targets[child];
@@ -125,22 +126,18 @@ pub(super) struct Market<'a> {
 
 impl<'a> Market<'a> {
     /// Of all sizes, with the total if one is given.
-    pub(super) fn new(
-        noisy: &NoisyCounts<'a>,
-        total: Option<u64>,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Market<'a> {
+    pub(super) fn new(noisy: &NoisyCounts<'a>, total: Option<u64>) -> Market<'a> {
         let mut this =
             Market { relaxation: Relaxation::new(noisy.tree), price: 0.0, roots: vec![] };
         if let Some(total) = total {
             let mut targets = Vec::with_capacity(noisy.sizes);
             for size in 0..noisy.sizes {
                 let of_size = noisy.targets(size);
-                this.relaxation.fit(0, &of_size, checkpoint);
+                this.relaxation.fit(0, &of_size);
                 this.roots.push(this.relaxation.root().to_vec());
                 targets.push(of_size[0]);
             }
-            this.price = last_price(total as f64, checkpoint, |price| {
+            this.price = last_price(total as f64, |price| {
                 let roots = targets.iter().zip(&this.roots);
                 roots.map(|(target, kinks)| respond(kinks, *target, price).0).sum()
             });
@@ -149,20 +146,15 @@ impl<'a> Market<'a> {
     }
 
     /// The price that each region sees, for one size.
-    pub(super) fn prices(
-        &mut self,
-        size: usize,
-        targets: &[Target],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Vec<f64> {
+    pub(super) fn prices(&mut self, size: usize, targets: &[Target]) -> Vec<f64> {
         match self.roots.get_mut(size) {
             Some(root) => {
-                self.relaxation.fit(1, targets, checkpoint);
+                self.relaxation.fit(1, targets);
                 let root = take(root); // no one asks for it again
                 self.relaxation.prices(targets, &root, self.price)
             }
             None => {
-                self.relaxation.fit(0, targets, checkpoint);
+                self.relaxation.fit(0, targets);
                 self.relaxation.prices(targets, self.relaxation.root(), self.price)
             }
         }
@@ -171,14 +163,10 @@ impl<'a> Market<'a> {
 
 /// The last price to which a response that rises with the price is not more than the total: at most
 /// 64 halvings of the floating-point numbers.
-pub(in crate::hierarchy) fn last_price(
-    total: f64,
-    checkpoint: &mut dyn FnMut(),
-    response: impl Fn(f64) -> f64,
-) -> f64 {
+pub(in crate::hierarchy) fn last_price(total: f64, response: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (rank(-1e200), rank(1e200)); // beyond any price
     loop {
-        checkpoint();
+        poll();
         let middle = i64::midpoint(low, high);
         if middle == low || middle == high {
             return ranked(low);

@@ -6,13 +6,12 @@ use super::relaxation::*;
 use super::*;
 use crate::hierarchy::noisy_counts::{LARGEST_SUM, Target, Weights};
 use crate::hierarchy::tree::Tree;
+use crate::work::watched;
 use proptest::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::BTreeSet;
-
-pub(in crate::hierarchy) fn silent() {}
 
 pub(in crate::hierarchy) fn tree(depth: usize, leaves: impl IntoIterator<Item = Vec<u16>>) -> Tree {
     let named = |path: Vec<u16>| path.iter().map(|name| format!("{name:05}")).collect();
@@ -280,7 +279,7 @@ proptest! {
         case in cases(small_values()),
     ) {
         case.for_each_variant(|noisy, total| {
-            let counts = pgsr(noisy, total, &mut silent);
+            let counts = pgsr(noisy, total);
             check_constraints(noisy, &counts, total);
             let cost = noisy.cost(&counts);
             // no leaf of an optimum is above every noisy value on its path, rounded up
@@ -305,7 +304,7 @@ proptest! {
     ) {
         Case { total, ..case }.for_each_variant(|noisy, total| {
             if matches!(noisy.weights, Weights::Equal) {
-                let counts = pgsr(noisy, total, &mut silent);
+                let counts = pgsr(noisy, total);
                 check_constraints(noisy, &counts, total);
                 prop_assert!(best_exchange(noisy, &counts, total) >= 0.0);
                 let limit = total.unwrap_or(60 * noisy.tree.leaves().len() as u64);
@@ -320,11 +319,11 @@ proptest! {
     #[test]
     fn the_relaxed_optimum_has_one_price(case in cases(small_values())) {
         case.for_each_variant(|noisy, total| {
-            let counts = pgsr_relaxed(noisy, total, &mut silent);
+            let counts = pgsr_relaxed(noisy, total);
             let (tree, sizes) = (noisy.tree, noisy.sizes);
             let sum: f64 = (0..sizes).map(|size| counts[noisy.cell(0, size)]).sum();
             prop_assert!(total.is_none_or(|total| (sum - total as f64).abs() < 1e-6));
-            let integers = pgsr(noisy, total, &mut silent);
+            let integers = pgsr(noisy, total);
             let regions = tree.regions().len();
             let cells = 0..counts.len();
             let target = |cell: usize| noisy.target(cell % regions, cell / regions);
@@ -370,11 +369,11 @@ proptest! {
         case.for_each_variant(|noisy, _| {
             let targets = noisy.targets(0);
             let mut relaxation = Relaxation::new(noisy.tree);
-            relaxation.fit(0, &targets, &mut silent);
+            relaxation.fit(0, &targets);
             let prices = relaxation.prices(&targets, relaxation.root(), price);
             let tournament = Tournament::new(noisy.tree);
             let integers =
-                Allocation::responding(&tournament, &targets, &prices, &mut silent);
+                Allocation::responding(&tournament, &targets, &prices);
             let bound = noisy.tree.leaves().len() as f64 / 2.0;
             let (real, _) = respond(relaxation.root(), targets[0], price);
             let apart = (integers.counts[0] as f64 - real).abs();
@@ -389,7 +388,7 @@ proptest! {
         total in prop_oneof![0..10u64, 0..1u64 << 50],
     ) {
         Case { total, ..case }.for_each_variant(|noisy, total| {
-            let counts = pgsr(noisy, total, &mut silent);
+            let counts = pgsr(noisy, total);
             check_constraints(noisy, &counts, total);
             prop_assert!(best_exchange(noisy, &counts, total) >= -1e-14);
             Ok(())
@@ -401,14 +400,14 @@ proptest! {
     fn a_leaf_responds_exactly(count in 0u64..1 << 53, price in -10.0..10.0) {
         let (tree, targets) = (regular_tree(&[]), [Target { value: count as f64, weight: 1.0 }]);
         let tournament = Tournament::new(&tree);
-        let leaf = Allocation::responding(&tournament, &targets, &[price], &mut silent);
+        let leaf = Allocation::responding(&tournament, &targets, &[price]);
         prop_assert!(leaf.moves[0].up > price && -leaf.moves[0].down <= price);
     }
 }
 
 fn solve(tree: &Tree, sizes: usize, values: &[f64], total: Option<u64>) -> (Vec<u64>, f64) {
     let noisy = NoisyCounts::new(tree, sizes, values, Weights::Equal);
-    let counts = pgsr(&noisy, total, &mut silent);
+    let counts = pgsr(&noisy, total);
     check_constraints(&noisy, &counts, total);
     let cost = noisy.cost(&counts);
     (counts, cost)
@@ -452,7 +451,7 @@ fn the_integer_optimum_can_be_far_from_the_real_one() {
     let mut weights = vec![1.0; 102];
     (weights[0], weights[1]) = (1e6, 1e-6);
     let noisy = NoisyCounts::new(&tree, 1, &values, Weights::OfCells(&weights));
-    let counts = pgsr(&noisy, None, &mut silent);
+    let counts = pgsr(&noisy, None);
     let mut expected = vec![0; 102];
     (expected[0], expected[1]) = (140, 140);
     assert_eq!(counts, expected);
@@ -470,7 +469,7 @@ fn the_largest_values_and_the_most_different_weights() {
             for weights in [Weights::Equal, Weights::OfCells(&weights)] {
                 let noisy = NoisyCounts::new(&tree, 1, &values, weights);
                 for total in [None, Some(0), Some(LARGEST_SUM)] {
-                    check_constraints(&noisy, &pgsr(&noisy, total, &mut silent), total);
+                    check_constraints(&noisy, &pgsr(&noisy, total), total);
                 }
             }
         }
@@ -521,7 +520,7 @@ fn no_exchange_improves_a_larger_tree() {
             let noisy = NoisyCounts::new(&tree, sizes, values, weights);
             for total in [None, Some(total), Some(total / 2), Some(1_000_000_000_000)] {
                 let mut checks = 0;
-                let counts = pgsr(&noisy, total, &mut || checks += 1);
+                let counts = watched(&mut || checks += 1, || pgsr(&noisy, total));
                 check_constraints(&noisy, &counts, total);
                 assert!(best_exchange(&noisy, &counts, total) >= -1e-15);
                 assert!(checks > sizes);

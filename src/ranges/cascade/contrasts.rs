@@ -2,6 +2,7 @@
 
 use super::Tree;
 use crate::ranges::mechanism::{CHECKPOINT_PASS, CHECKPOINT_VARIANCES};
+use crate::work::poll;
 use num_rational::Ratio;
 use num_traits::AsPrimitive;
 use std::ops::Range;
@@ -94,16 +95,12 @@ impl Contrasts {
         Places { contrasts: self, firsts, passed: vec![0; self.first_law.len()] }
     }
 
-    pub(in crate::ranges) fn measure(
-        &self,
-        counts: &[impl AsPrimitive<i64>],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Vec<i64> {
+    pub(in crate::ranges) fn measure(&self, counts: &[impl AsPrimitive<i64>]) -> Vec<i64> {
         let tree = &self.tree;
         let mut sums = vec![0i64; tree.nodes()];
         for node in (0..tree.nodes()).rev() {
             if node.is_multiple_of(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
             }
             sums[node] = match tree.children(node) {
                 leaf if leaf.is_empty() => counts[tree.first_bin(node)].as_(),
@@ -115,7 +112,7 @@ impl Contrasts {
         let mut places = self.places();
         for node in 0..tree.nodes() {
             if node.is_multiple_of(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
             }
             let children = &sums[tree.children(node)];
             let mut before = 0;
@@ -129,12 +126,8 @@ impl Contrasts {
 
     /// The estimate of every bin from what is measured with noise; linear, and the inverse of
     /// [`Contrasts::measure`].
-    pub(in crate::ranges) fn bin_estimates(
-        &self,
-        noisy: &[impl AsPrimitive<f64>],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Vec<f64> {
-        let nodes = self.node_estimates(noisy, checkpoint);
+    pub(in crate::ranges) fn bin_estimates(&self, noisy: &[impl AsPrimitive<f64>]) -> Vec<f64> {
+        let nodes = self.node_estimates(noisy);
         let mut bins = vec![0.0; self.tree.bins()];
         for (node, estimate) in nodes.into_iter().enumerate() {
             if self.tree.is_leaf(node) {
@@ -148,11 +141,7 @@ impl Contrasts {
     ///
     /// Unbiased, and equal to the sum of the children's up to the roundoff of `f64`. In binary
     /// trees of depth k the quotients are dyadic, and exact while integers are below 2^(52 - k).
-    pub(super) fn node_estimates(
-        &self,
-        noisy: &[impl AsPrimitive<f64>],
-        checkpoint: &mut dyn FnMut(),
-    ) -> Vec<f64> {
+    pub(super) fn node_estimates(&self, noisy: &[impl AsPrimitive<f64>]) -> Vec<f64> {
         let tree = &self.tree;
         let mut estimates = vec![0.0; tree.nodes()];
         estimates[0] = noisy[0].as_();
@@ -160,7 +149,7 @@ impl Contrasts {
         let mut contrasts: Vec<f64> = Vec::new();
         for node in 0..tree.nodes() {
             if node.is_multiple_of(CHECKPOINT_PASS) {
-                checkpoint();
+                poll();
             }
             let children = tree.children(node);
             contrasts.clear();
@@ -239,14 +228,14 @@ impl Contrasts {
 
     /// For each law, the sum of the squares of a range, in the mean over all ranges that are not
     /// empty.
-    pub(in crate::ranges) fn mean_squares(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    pub(in crate::ranges) fn mean_squares(&self) -> Vec<f64> {
         let bins = self.tree.bins();
         let mut sums = vec![0.0; self.laws.len()];
         // a range is a difference of two of the n + 1 prefixes P, the empty one among them: the sum
         // of the squares of P_i - P_j over pairs is (n + 1) sum P_i^2 - (sum P_i)^2
         for end in 1..=bins {
             if end.is_multiple_of(CHECKPOINT_VARIANCES) {
-                checkpoint();
+                poll();
             }
             self.squares(&(0..end), |law, square| sums[law] += (bins + 1) as f64 * square);
         }

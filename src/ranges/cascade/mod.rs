@@ -96,12 +96,12 @@ impl RangeMechanism for Cascade {
         MEASURED_LIMIT / (self.bins() as u64 * self.contrasts.largest_factor())
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
-        self.contrasts.measure(counts, checkpoint)
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
+        self.contrasts.measure(counts)
     }
 
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
-        running_sums(self.contrasts.bin_estimates(noisy, checkpoint).into_iter(), checkpoint)
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
+        running_sums(self.contrasts.bin_estimates(noisy).into_iter())
     }
 
     /// Exact for the discrete noise. Time: fan-out times depth.
@@ -111,12 +111,12 @@ impl RangeMechanism for Cascade {
         variance
     }
 
-    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        let squares = self.contrasts.mean_squares(checkpoint);
+    fn mean_over_all(&self) -> f64 {
+        let squares = self.contrasts.mean_squares();
         squares.iter().zip(&self.variances).map(|(square, variance)| square * variance).sum()
     }
 
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        self.contrasts.worst_range(&self.variances, checkpoint)
+    fn max_over_all(&self) -> f64 {
+        self.contrasts.worst_range(&self.variances)
     }
 }

@@ -1,6 +1,7 @@
 //! The largest variance of any range of the cascade.
 
 use super::Contrasts;
+use crate::work::poll;
 
 /// A part of a node's bins that reaches to one of its ends, as far as it matters to what lies
 /// beyond that end.
@@ -29,13 +30,9 @@ struct Child {
 
 impl Contrasts {
     /// The largest variance of any range, of noise with these variances of the laws.
-    pub(in crate::ranges) fn worst_range(
-        &self,
-        variances: &[f64],
-        checkpoint: &mut dyn FnMut(),
-    ) -> f64 {
+    pub(in crate::ranges) fn worst_range(&self, variances: &[f64]) -> f64 {
         let mut worst = 0.0;
-        Search { contrasts: self, variances }.parts(0, variances[0], &mut worst, checkpoint);
+        Search { contrasts: self, variances }.parts(0, variances[0], &mut worst);
         worst
     }
 }
@@ -75,25 +72,19 @@ impl Search<'_> {
     /// held fixed, so the largest has both on the upper convex hulls, and only those are kept.
     /// What takes a part to one of a larger node, too, is linear and keeps the order of variances,
     /// so a hull's images contain the image's hull.
-    fn parts(
-        &self,
-        node: usize,
-        variance: f64,
-        worst: &mut f64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Parts {
+    fn parts(&self, node: usize, variance: f64, worst: &mut f64) -> Parts {
         if self.contrasts.tree.is_leaf(node) {
             *worst = worst.max(variance);
             let whole = Part { share: 1.0, variance };
             return Parts { first: vec![whole], last: vec![whole] };
         }
-        checkpoint();
+        poll();
         let children = self.children(node, variance);
         let mut parts = Parts::default();
         // all children before this one, and what ends where they end; shares are sums still
         let mut before = Part { share: 0.0, variance: 0.0 };
         for (child, law) in self.contrasts.tree.children(node).zip(&children) {
-            let own = self.parts(child, law.variance, worst, checkpoint);
+            let own = self.parts(child, law.variance, worst);
             let joined = |left: &Part, right: &Part| Part {
                 share: left.share + right.share,
                 variance: left.variance

@@ -32,7 +32,7 @@ fn strategy(cascade: &Cascade) -> Vec<Vec<i64>> {
     let column = |bin| {
         let mut counts = vec![0; bins];
         counts[bin] = 1;
-        cascade.measure(&counts, &mut || {})
+        cascade.measure(&counts)
     };
     let columns: Vec<_> = (0..bins).map(column).collect();
     (0..bins).map(|i| columns.iter().map(|column| column[i]).collect()).collect()
@@ -194,12 +194,12 @@ proptest! {
     ) {
         let tree = Tree::balanced(counts.len(), fan_out).unwrap();
         let cascade = with_sigma(tree, 1.0);
-        let mut noisy = cascade.measure(&counts, &mut || {});
+        let mut noisy = cascade.measure(&counts);
         for (i, value) in noisy.iter_mut().enumerate() {
             *value += (i as i64 * i64::from(seed)) % 1001 - 500;
         }
-        let nodes = cascade.contrasts.node_estimates(&noisy, &mut || {});
-        let sums = cascade.reconstruct(&noisy, &mut || {});
+        let nodes = cascade.contrasts.node_estimates(&noisy);
+        let sums = cascade.reconstruct(&noisy);
         for (node, span) in cascade.tree().node_bins().into_iter().enumerate() {
             let sum: f64 = sums[span.end] - sums[span.start];
             // the quotients of a binary tree are exact

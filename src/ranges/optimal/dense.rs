@@ -6,6 +6,7 @@ use crate::ranges::convolution::resolution;
 use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload};
 use crate::ranges::noise::Noise;
 use crate::ranges::tree::running_sums;
+use crate::work::poll;
 use nalgebra::{DMatrix, SymmetricEigen};
 use num_rational::Ratio;
 use std::fmt;
@@ -111,18 +112,13 @@ impl DenseStrategy {
     /// the questions of the product of what they multiply bins i and j with.
     /// A release is `rho`-zCDP. Time: n^3, about a second for 1024 bins; `checkpoint` is called
     /// between the decompositions and products and may unwind.
-    pub fn new(
-        bins: usize,
-        gram: &[f64],
-        rho: f64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<DenseStrategy, GramError> {
+    pub fn new(bins: usize, gram: &[f64], rho: f64) -> Result<DenseStrategy, GramError> {
         if !(1..=MAX_DENSE_BINS).contains(&bins) {
             return Err(GramError::Bins);
         }
-        checkpoint();
-        let strategy = closed_form(bins, gram, checkpoint)?;
-        checkpoint();
+        poll();
+        let strategy = closed_form(bins, gram)?;
+        poll();
         let scale = f64::from(resolution(rho)).exp2();
         // no entry of a column of length 1 is larger, but for roundoff: squares sum to 2^62 at most
         let strategy = strategy.map(|entry| (entry * scale).round().clamp(-scale, scale) as i64);
@@ -132,7 +128,7 @@ impl DenseStrategy {
         let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
 
         let inverse = strategy.map(|entry| entry as f64).try_inverse().ok_or(GramError::NotGram)?;
-        checkpoint();
+        poll();
         let covariance = &inverse * inverse.transpose() * noise.variance();
         let mut of_prefixes = covariance.insert_row(0, 0.0).insert_column(0, 0.0);
         sum_over_rows_and_columns(&mut of_prefixes);
@@ -159,8 +155,8 @@ impl RangeMechanism for DenseStrategy {
         MEASURED_LIMIT / sums.max().unwrap_or(1)
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
-        checkpoint();
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
+        poll();
         let mut measured = vec![0; self.bins()];
         for (column, &count) in self.strategy.column_iter().zip(counts) {
             for (value, entry) in measured.iter_mut().zip(column.iter()) {
@@ -170,11 +166,11 @@ impl RangeMechanism for DenseStrategy {
         measured
     }
 
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
-        checkpoint();
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
+        poll();
         let noisy = DMatrix::from_iterator(noisy.len(), 1, noisy.iter().map(|&y| y as f64));
         let bins = &self.inverse * noisy;
-        running_sums(bins.as_slice().iter().copied(), checkpoint)
+        running_sums(bins.as_slice().iter().copied())
     }
 
     /// Time: constant.
@@ -187,25 +183,21 @@ impl RangeMechanism for DenseStrategy {
         covariance(lo, lo) + covariance(hi, hi) - covariance(lo, hi) - covariance(hi, lo)
     }
 
-    fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
-        self.spread_over(&mut workload.ranges(self.bins()), checkpoint)
+    fn spread(&self, workload: Workload) -> Spread {
+        self.spread_over(&mut workload.ranges(self.bins()))
     }
 
-    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        self.spread(Workload::All, checkpoint).mean
+    fn mean_over_all(&self) -> f64 {
+        self.spread(Workload::All).mean
     }
 
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        self.spread(Workload::All, checkpoint).max
+    fn max_over_all(&self) -> f64 {
+        self.spread(Workload::All).max
     }
 }
 
 /// G^(1/4) with its columns scaled to length 1.
-pub(super) fn closed_form(
-    bins: usize,
-    gram: &[f64],
-    checkpoint: &mut dyn FnMut(),
-) -> Result<DMatrix<f64>, GramError> {
+pub(super) fn closed_form(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, GramError> {
     if gram.len() != bins * bins {
         return Err(GramError::Shape);
     }
@@ -226,7 +218,7 @@ pub(super) fn closed_form(
     if eigen.eigenvalues.min() < -TOLERANCE * largest {
         return Err(GramError::NotGram);
     }
-    checkpoint();
+    poll();
     let roots = eigen.eigenvalues.map(|value| value.max(FLOOR * largest).powf(0.25));
     let vectors = &eigen.eigenvectors;
     let mut root = vectors * DMatrix::from_diagonal(&roots) * vectors.transpose();

@@ -37,6 +37,7 @@ use crate::ranges::convolution::{cyclic_exact, from_spectrum, resolution, spectr
 use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload};
 use crate::ranges::noise::Noise;
 use crate::ranges::tree::running_sums;
+use crate::work::poll;
 use num_rational::Ratio;
 use realfft::num_complex::Complex;
 use std::f64::consts::PI;
@@ -195,7 +196,7 @@ impl Kernel {
     }
 
     /// M z, exactly.
-    fn apply(&self, vector: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    fn apply(&self, vector: &[i64]) -> Vec<i64> {
         let (band, offset) = (self.band(), self.boundary.offset());
         // the extension as far as M takes it, from -(n - 1) - c to n - 1: s z_j is at -j - c
         let mirrored = vector.iter().rev().map(|value| self.boundary.sign() * value);
@@ -204,17 +205,17 @@ impl Kernel {
         // entry 0 of the result; with the band's length as the period, what comes around falls
         // before it
         let origin = 2 * (self.order - 1) + offset;
-        cyclic_exact(&band, &extended, band.len(), origin, self.order, checkpoint)
+        cyclic_exact(&band, &extended, band.len(), origin, self.order)
     }
 
     /// The squares of the lengths of M's first `columns` columns: the diagonal b(0) + s b(2 j + c) of
     /// M^2, whose sequence b is the cyclic convolution of a with itself.
-    fn column_squares(&self, columns: usize, checkpoint: &mut dyn FnMut()) -> Vec<u64> {
+    fn column_squares(&self, columns: usize) -> Vec<u64> {
         let sequence = self.sequence();
         let (period, half) = (sequence.len(), sequence.len() / 2);
         // b(m) = sum of a(m - p) a(p) over the period 0 <= p < P
         let band: Vec<i64> = sequence[1..].iter().rev().chain(&self.half).copied().collect();
-        let square = cyclic_exact(&band, &sequence, band.len(), period - 1, half + 1, checkpoint);
+        let square = cyclic_exact(&band, &sequence, band.len(), period - 1, half + 1);
         let entry = |j: usize| {
             let m = 2 * j + self.boundary.offset();
             let other = match self.boundary {
@@ -274,14 +275,9 @@ impl SineStrategy {
     ///
     /// # Panics
     /// If there are no bins.
-    pub fn new(
-        workload: Workload,
-        bins: usize,
-        rho: f64,
-        checkpoint: &mut dyn FnMut(),
-    ) -> Result<SineStrategy, ScaleError> {
+    pub fn new(workload: Workload, bins: usize, rho: f64) -> Result<SineStrategy, ScaleError> {
         let order = Boundary::of(workload).order(bins);
-        SineStrategy::of_order(order, workload, bins, rho, checkpoint)
+        SineStrategy::of_order(order, workload, bins, rho)
     }
 
     /// With an M of at least as many rows as there are bins.
@@ -290,7 +286,6 @@ impl SineStrategy {
         workload: Workload,
         bins: usize,
         rho: f64,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<SineStrategy, ScaleError> {
         assert!((1..=order).contains(&bins));
         let boundary = Boundary::of(workload);
@@ -299,8 +294,8 @@ impl SineStrategy {
         // longest; rounding the sequence to the other q - r costs about 3 n 4^-(q - r), as its
         // errors disturb all eigenvalues alike. The sum is the least where:
         let factor_digits = (2.0 * digits - (5.0 * bins as f64).log2()) / 3.0;
-        let mut root = |exponent: f64| {
-            checkpoint();
+        let root = |exponent: f64| {
+            poll();
             let sines = boundary.sines(order);
             let eigenvalues = sines.map(|sine| sine.map_or(0.0, |sine| sine.powf(exponent)));
             boundary.sequence(order, eigenvalues.map(Complex::from).collect())
@@ -313,7 +308,7 @@ impl SineStrategy {
         let scale = (digits - factor_digits).exp2() / longest.sqrt();
         let matrix = Kernel::rounded(boundary, order, &real, scale);
 
-        let squares = matrix.column_squares(bins, checkpoint);
+        let squares = matrix.column_squares(bins);
         let target = digits.exp2();
         let factor = |&square: &u64| (target / (square as f64).sqrt()) as i64;
         let factors: Vec<i64> = squares.iter().map(factor).collect();
@@ -324,12 +319,12 @@ impl SineStrategy {
         let sensitivity_squared = sensitivity_squared.expect("at least one bin");
         let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
 
-        checkpoint();
+        poll();
         let eigenvalues = matrix.eigenvalues();
         let present = eigenvalues.into_iter().zip(boundary.sines(order));
         let inverse: Vec<f64> =
             present.map(|(value, sine)| sine.map_or(0.0, |_| 1.0 / value)).collect();
-        checkpoint();
+        poll();
         let squares = inverse.iter().map(|value| Complex::from(value * value)).collect();
         let inverse_square = boundary.sequence(order, squares);
         Ok(SineStrategy { matrix, factors, sensitivity_squared, noise, inverse, inverse_square })
@@ -387,19 +382,19 @@ impl RangeMechanism for SineStrategy {
         MEASURED_LIMIT / band.saturating_mul(factor)
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let scaled = counts.iter().zip(&self.factors).map(|(&count, factor)| count as i64 * factor);
         let mut scaled: Vec<i64> = scaled.collect();
         scaled.resize(self.matrix.order, 0);
-        self.matrix.apply(&scaled, checkpoint)
+        self.matrix.apply(&scaled)
     }
 
-    fn reconstruct(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
-        checkpoint();
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
+        poll();
         let noisy: Vec<f64> = noisy.iter().map(|&value| value as f64).collect();
         let inverse = self.inverse.iter().copied();
         let bins = self.scaled_down(self.matrix.boundary.apply(inverse, &noisy));
-        running_sums(bins.into_iter(), checkpoint)
+        running_sums(bins.into_iter())
     }
 
     /// Time: n log n in the range's length n.
@@ -407,25 +402,25 @@ impl RangeMechanism for SineStrategy {
         self.variance_of(range)
     }
 
-    fn spread(&self, workload: Workload, checkpoint: &mut dyn FnMut()) -> Spread {
+    fn spread(&self, workload: Workload) -> Spread {
         match workload {
-            Workload::All => self.all_ranges(checkpoint),
-            Workload::Prefix => Spread::of(self.prefix_variances(checkpoint).into_iter().skip(1)),
-            Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins()), checkpoint),
+            Workload::All => self.all_ranges(),
+            Workload::Prefix => Spread::of(self.prefix_variances().into_iter().skip(1)),
+            Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins())),
         }
     }
 
     /// Time: n log^2 n.
-    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        let prefixes = self.prefix_variances(checkpoint);
+    fn mean_over_all(&self) -> f64 {
+        let prefixes = self.prefix_variances();
         self.mean_of_differences(&prefixes)
     }
 
     /// Beyond 1024 bins that of a search: no range with either end in common with the one that was
     /// found has a larger variance. Time: n log^2 n; up to 1024 bins n^2 log n.
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        let prefixes = self.prefix_variances(checkpoint);
-        self.worst_range(&prefixes, checkpoint)
+    fn max_over_all(&self) -> f64 {
+        let prefixes = self.prefix_variances();
+        self.worst_range(&prefixes)
     }
 }
 
@@ -438,7 +433,7 @@ mod tests {
     const SYMMETRIES: [(Workload, i64); 2] = [(Workload::All, 1), (Workload::Prefix, -1)];
 
     fn strategy(workload: Workload, bins: usize, rho: f64) -> SineStrategy {
-        SineStrategy::new(workload, bins, rho, &mut || {}).unwrap()
+        SineStrategy::new(workload, bins, rho).unwrap()
     }
 
     fn check_symmetry(kernel: &Kernel, turned: i64) {
@@ -454,7 +449,7 @@ mod tests {
     fn replayed(kernel: &Kernel, column: usize) -> i128 {
         let mut unit = vec![0; kernel.order];
         unit[column] = 1;
-        let entries = kernel.apply(&unit, &mut || {});
+        let entries = kernel.apply(&unit);
         entries.into_iter().map(|entry| i128::from(entry).pow(2)).sum()
     }
 
@@ -486,7 +481,7 @@ mod tests {
         for (workload, _) in SYMMETRIES {
             let strategy = strategy(workload, 5000, 0.02435);
             assert!(strategy.matrix.order > 5000);
-            let squares = strategy.matrix.column_squares(5000, &mut || {});
+            let squares = strategy.matrix.column_squares(5000);
             for column in (0..5000).step_by(263).chain([2499, 2500, 4999]) {
                 let expected = replayed(&strategy.matrix, column);
                 assert_eq!(i128::from(squares[column]), expected, "{workload:?} {column}");
@@ -514,7 +509,7 @@ mod tests {
             let kernel = Kernel::rounded(boundary, order, &real, 1.0);
             check_symmetry(&kernel, turned);
             let longest = (0..order).map(|column| replayed(&kernel, column)).max().unwrap();
-            let squares = kernel.column_squares(order, &mut || {});
+            let squares = kernel.column_squares(order);
             assert_eq!(squares.into_iter().max().map(i128::from), Some(longest));
 
             // M takes nothing beyond a(P - 2): its columns are the same

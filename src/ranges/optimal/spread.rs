@@ -6,6 +6,7 @@
 use super::sine::{Covariance, SineStrategy};
 use crate::ranges::convolution::{cyclic, from_spectrum, spectrum};
 use crate::ranges::mechanism::{RangeMechanism, Spread};
+use crate::work::poll;
 use std::ops::Range;
 
 /// Up to this length sums of products are computed as such.
@@ -26,9 +27,9 @@ impl SineStrategy {
         covariance.unit * (toeplitz + covariance.sign * hankel)
     }
 
-    pub(super) fn all_ranges(&self, checkpoint: &mut dyn FnMut()) -> Spread {
-        let prefixes = self.prefix_variances(checkpoint);
-        let max = self.worst_range(&prefixes, checkpoint);
+    pub(super) fn all_ranges(&self) -> Spread {
+        let prefixes = self.prefix_variances();
+        let max = self.worst_range(&prefixes);
         Spread { mean: self.mean_of_differences(&prefixes), max }
     }
 
@@ -49,13 +50,13 @@ impl SineStrategy {
     ///
     /// One more bin i adds u_i^2 (k(0) + s k(2 i + c)) and, twice, u_i times the sum over j < i of
     /// u_j (k(i - j) + s k(i + j + c)).
-    pub(super) fn prefix_variances(&self, checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    pub(super) fn prefix_variances(&self) -> Vec<f64> {
         let (bins, covariance) = (self.bins(), self.covariance());
         let k = covariance.sequence;
         let u = covariance.inverse_factors(0..bins);
         let later = [&[0.0], &k[1..bins]].concat();
         let mut sums = cyclic(&u, &later, 2 * bins, 0, bins);
-        covariance.add_hankel(&u, 0, &mut sums, checkpoint);
+        covariance.add_hankel(&u, 0, &mut sums);
         let mut variances = vec![0.0];
         let mut variance = 0.0;
         for (i, (u, sum)) in u.iter().zip(sums).enumerate() {
@@ -66,11 +67,11 @@ impl SineStrategy {
         variances
     }
 
-    pub(super) fn worst_range(&self, prefixes: &[f64], checkpoint: &mut dyn FnMut()) -> f64 {
+    pub(super) fn worst_range(&self, prefixes: &[f64]) -> f64 {
         let bins = self.bins();
         // the worst range with one given end: its other end, and its variance
-        let mut partner = |end: usize| {
-            checkpoint();
+        let partner = |end: usize| {
+            poll();
             let weights: Vec<f64> = (0..bins).map(|i| if i < end { 1.0 } else { 0.0 }).collect();
             let mut covariance = 0.0;
             let of_bins = self.covariances(weights);
@@ -113,7 +114,7 @@ impl Covariance<'_> {
     /// s u_j k(i + j + c) of the bins j < i of the block.
     ///
     /// Those with j in the block's first half and i in its second are a convolution.
-    fn add_hankel(&self, u: &[f64], first: usize, sums: &mut [f64], checkpoint: &mut dyn FnMut()) {
+    fn add_hankel(&self, u: &[f64], first: usize, sums: &mut [f64]) {
         let k = self.beyond(2 * first);
         if u.len() <= SHORT {
             for (i, sum) in sums.iter_mut().enumerate() {
@@ -122,7 +123,7 @@ impl Covariance<'_> {
             }
             return;
         }
-        checkpoint();
+        poll();
         let middle = u.len() / 2;
         // k(i + j + c) from i = middle, j = 0 to the last i and j = middle - 1
         let k = &k[middle..middle + u.len() - 1];
@@ -131,8 +132,8 @@ impl Covariance<'_> {
         for (sum, term) in sums[middle..].iter_mut().zip(terms) {
             *sum += self.sign * term;
         }
-        self.add_hankel(&u[..middle], first, &mut sums[..middle], checkpoint);
-        self.add_hankel(&u[middle..], first + middle, &mut sums[middle..], checkpoint);
+        self.add_hankel(&u[..middle], first, &mut sums[..middle]);
+        self.add_hankel(&u[middle..], first + middle, &mut sums[middle..]);
     }
 }
 

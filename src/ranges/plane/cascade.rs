@@ -22,6 +22,7 @@ use crate::privacy::gaussian_sigma;
 use crate::ranges::cascade::{Contrasts, Law, Tree};
 use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, signed};
 use crate::ranges::noise::Noise;
+use crate::work::poll;
 use std::ops::Range;
 
 /// The most children that a node of either tree can have: all numerators and denominators of the
@@ -126,10 +127,10 @@ fn each_row<T, U>(values: &[T], width: usize, map: impl FnMut(&[T]) -> Vec<U>) -
 }
 
 /// From row by row to column by column.
-fn transposed<T: Copy>(values: &[T], width: usize, checkpoint: &mut dyn FnMut()) -> Vec<T> {
+fn transposed<T: Copy>(values: &[T], width: usize) -> Vec<T> {
     let mut columns = Vec::with_capacity(values.len());
     for column in 0..width {
-        checkpoint();
+        poll();
         columns.extend(values.iter().skip(column).step_by(width));
     }
     columns
@@ -158,16 +159,16 @@ impl PlaneMechanism for PlaneCascade {
         MEASURED_LIMIT / (self.grid().cells() as u64 * factor)
     }
 
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let (height, width) = (self.rows.bins(), self.columns.bins());
-        let rows = each_row(&signed(counts), width, |row| self.columns.measure(row, checkpoint));
-        let columns = transposed(&rows, width, checkpoint);
-        let columns = each_row(&columns, height, |column| self.rows.measure(column, checkpoint));
-        let matrix = transposed(&columns, height, checkpoint);
+        let rows = each_row(&signed(counts), width, |row| self.columns.measure(row));
+        let columns = transposed(&rows, width);
+        let columns = each_row(&columns, height, |column| self.rows.measure(column));
+        let matrix = transposed(&columns, height);
         self.runs().flat_map(|run| &matrix[run]).copied().collect()
     }
 
-    fn cell_estimates(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn cell_estimates(&self, noisy: &[i64]) -> Vec<f64> {
         let (height, width) = (self.rows.bins(), self.columns.bins());
         let mut matrix = vec![0; noisy.len()];
         let mut rest = noisy;
@@ -176,11 +177,10 @@ impl PlaneMechanism for PlaneCascade {
             matrix[run].copy_from_slice(own);
             rest = others;
         }
-        let rows = each_row(&matrix, width, |row| self.columns.bin_estimates(row, checkpoint));
-        let columns = transposed(&rows, width, checkpoint);
-        let columns =
-            each_row(&columns, height, |column| self.rows.bin_estimates(column, checkpoint));
-        transposed(&columns, height, checkpoint)
+        let rows = each_row(&matrix, width, |row| self.columns.bin_estimates(row));
+        let columns = transposed(&rows, width);
+        let columns = each_row(&columns, height, |column| self.rows.bin_estimates(column));
+        transposed(&columns, height)
     }
 
     /// Exact for the discrete noise. Time: fan-out times the trees' depths, and the product of the
@@ -190,18 +190,18 @@ impl PlaneMechanism for PlaneCascade {
         self.variance_of(&rows, &squares(&self.columns, &rectangle.columns))
     }
 
-    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64 {
-        let rows = self.rows.mean_squares(checkpoint);
-        self.variance_of(&rows, &self.columns.mean_squares(checkpoint))
+    fn mean_over_all(&self) -> f64 {
+        let rows = self.rows.mean_squares();
+        self.variance_of(&rows, &self.columns.mean_squares())
     }
 
     /// The product of the largest of either axis where the noise's variances are a product, else by
     /// search.
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> Option<f64> {
+    fn max_over_all(&self) -> Option<f64> {
         if !self.is_product() {
-            return search_max(self, checkpoint);
+            return search_max(self);
         }
-        let mut worst = |axis: &Contrasts| axis.worst_range(&weights(axis), checkpoint);
+        let worst = |axis: &Contrasts| axis.worst_range(&weights(axis));
         Some(self.variances[0] * worst(&self.rows) * worst(&self.columns))
     }
 }

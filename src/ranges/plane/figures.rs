@@ -51,8 +51,8 @@ fn gains_by_size() {
         assert_eq!(shown(best_tree(n, gaussian)), (tree.into(), b_gaussian));
         let mean = |method| {
             let n = n as i64;
-            let plan = PlanePlan::new(n, n, 1.0, 1e-6, method, 1, &mut || {}).unwrap();
-            plan.mechanism().mean_over_all(&mut || {})
+            let plan = PlanePlan::new(n, n, 1.0, 1e-6, method, 1).unwrap();
+            plan.mechanism().mean_over_all()
         };
         assert_eq!(format!("{:.4}", mean("cascade") / mean("gaussian")), cascade);
     }

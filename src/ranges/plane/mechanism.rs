@@ -3,6 +3,7 @@
 use super::grid::{Grid, Rectangle};
 use crate::ranges::Workload;
 use crate::ranges::mechanism::{CHECKPOINT_PASS, CHECKPOINT_VARIANCES, Group, Loss};
+use crate::work::poll;
 
 /// The most rectangles that are gone through for the largest of their variances: all of a grid of
 /// 64 x 64 cells, and some more.
@@ -33,28 +34,25 @@ pub trait PlaneMechanism {
     /// The exact integers that noise is added to, the groups' one after another.
     ///
     /// `counts`: one per cell, each at most [`PlaneMechanism::largest_count`].
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64>;
+    fn measure(&self, counts: &[u64]) -> Vec<i64>;
 
     /// Post-processing: the unbiased estimate of every cell's count.
-    fn cell_estimates(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64>;
+    fn cell_estimates(&self, noisy: &[i64]) -> Vec<f64>;
 
     /// The variance of the estimated sum of a rectangle; 0 for an empty one.
     fn variance(&self, rectangle: &Rectangle) -> f64;
 
     /// The mean variance over all rectangles that are not empty.
-    fn mean_over_all(&self, checkpoint: &mut dyn FnMut()) -> f64;
+    fn mean_over_all(&self) -> f64;
 
     /// The largest variance of any rectangle; None where it is not known without going through more
     /// than [`MAX_SEARCHED`] of them.
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> Option<f64>;
+    fn max_over_all(&self) -> Option<f64>;
 }
 
 /// The largest variance of any rectangle, by going through all of them; None for more than
 /// [`MAX_SEARCHED`].
-pub(super) fn search_max(
-    mechanism: &dyn PlaneMechanism,
-    checkpoint: &mut dyn FnMut(),
-) -> Option<f64> {
+pub(super) fn search_max(mechanism: &dyn PlaneMechanism) -> Option<f64> {
     let grid = mechanism.grid();
     if grid.rectangles() > MAX_SEARCHED {
         return None;
@@ -63,7 +61,7 @@ pub(super) fn search_max(
     for rows in Workload::All.ranges(grid.rows()) {
         for columns in Workload::All.ranges(grid.columns()) {
             if passed.is_multiple_of(CHECKPOINT_VARIANCES) {
-                checkpoint();
+                poll();
             }
             passed += 1;
             max = max.max(mechanism.variance(&Rectangle { rows: rows.clone(), columns }));
@@ -82,7 +80,7 @@ pub(super) struct PrefixSums {
 
 impl PrefixSums {
     /// `cells`: a value for each.
-    pub(super) fn new(grid: Grid, cells: &[f64], checkpoint: &mut dyn FnMut()) -> PrefixSums {
+    pub(super) fn new(grid: Grid, cells: &[f64]) -> PrefixSums {
         let width = grid.columns() + 1;
         let mut sums = vec![0.0; width];
         sums.reserve_exact(grid.rows() * width);
@@ -92,7 +90,7 @@ impl PrefixSums {
             sums.push(0.0);
             for (value, above) in row.iter().zip(above + 1..) {
                 if passed.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 passed += 1;
                 sum += value;

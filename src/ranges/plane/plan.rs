@@ -126,7 +126,6 @@ impl PlanePlan {
         delta: f64,
         method: &str,
         rows_per_unit: u32,
-        checkpoint: &mut dyn FnMut(),
     ) -> Result<PlanePlan, PlanePlanError> {
         let unknown = || PlanePlanError::Method { word: method.to_string() };
         let choice = MethodChoice::parse(method).ok_or_else(unknown)?;
@@ -151,7 +150,7 @@ impl PlanePlan {
             });
             let means = plans.map(|plan| {
                 let plan = plan?;
-                Ok((plan.mechanism.mean_over_all(checkpoint), plan))
+                Ok((plan.mechanism.mean_over_all(), plan))
             });
             return least(means, |(mean, _)| *mean).map(|(_, plan)| plan);
         };
@@ -195,15 +194,10 @@ impl PlanePlan {
     ///
     /// # Panics
     /// If the counts are those of another number of cells.
-    pub fn release<R: RandomWords + ?Sized>(
-        self,
-        counts: &[u64],
-        words: &mut R,
-        checkpoint: &mut dyn FnMut(),
-    ) -> PlaneRelease {
+    pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> PlaneRelease {
         let cells = self.mechanism.grid().cells();
         assert_eq!(counts.len(), cells, "counts of another number of cells");
-        PlaneRelease::draw(self.mechanism, counts, words, checkpoint)
+        PlaneRelease::draw(self.mechanism, counts, words)
     }
 }
 
@@ -323,8 +317,7 @@ mod tests {
             ("auto", 1e-9),
         ] {
             for rows_per_unit in [1, 5] {
-                let plan =
-                    PlanePlan::new(40, 70, 0.5, delta, method, rows_per_unit, &mut || {}).unwrap();
+                let plan = PlanePlan::new(40, 70, 0.5, delta, method, rows_per_unit).unwrap();
                 let k = f64::from(rows_per_unit);
                 match plan.mechanism().loss() {
                     Loss::Epsilon(loss) => {
@@ -350,8 +343,8 @@ mod tests {
     #[test]
     fn the_choices_have_the_least_mean() {
         let mean = |method: &str, delta: f64| {
-            let plan = PlanePlan::new(100, 90, 1.0, delta, method, 1, &mut || {}).unwrap();
-            plan.mechanism().mean_over_all(&mut || {})
+            let plan = PlanePlan::new(100, 90, 1.0, delta, method, 1).unwrap();
+            plan.mechanism().mean_over_all()
         };
         for delta in [0.0, 1e-9] {
             let best = mean("tree_consistent", delta);
@@ -368,7 +361,7 @@ mod tests {
     #[test]
     fn what_cannot_be_planned_is_refused() {
         let plan = |rows, columns, epsilon, delta, method: &str| {
-            let plan = PlanePlan::new(rows, columns, epsilon, delta, method, 1, &mut || {});
+            let plan = PlanePlan::new(rows, columns, epsilon, delta, method, 1);
             plan.map(|plan| (plan.method(), plan.branching()))
         };
         for (rows, columns) in [(0, 5), (5, 0), (-1, 5), (5, i64::MIN), (4097, 4096), (i64::MAX, 2)]
@@ -433,10 +426,10 @@ mod tests {
     /// What lies beyond the grid counts nothing; counts too large to measure are cut cell by cell.
     #[test]
     fn any_rectangle_has_an_answer() {
-        let plan = PlanePlan::new(3, 4, 1.0, 1e-9, "cascade", 1, &mut || {}).unwrap();
+        let plan = PlanePlan::new(3, 4, 1.0, 1e-9, "cascade", 1).unwrap();
         let largest = plan.mechanism().largest_count();
         let mut words = words_from_system().unwrap();
-        let release = plan.release(&[u64::MAX; 12], &mut words, &mut || {});
+        let release = plan.release(&[u64::MAX; 12], &mut words);
         let all = Rectangle { rows: 0..3, columns: 0..4 };
         let beyond = Rectangle { rows: 0..usize::MAX, columns: 0..7 };
         assert_eq!(release.sum(&beyond), release.sum(&all));

@@ -83,7 +83,7 @@ fn strategy(mechanism: &dyn PlaneMechanism) -> DMatrix<f64> {
     let columns = (0..cells).map(|cell| {
         let mut counts = vec![0; cells];
         counts[cell] = 1;
-        let measured = mechanism.measure(&counts, &mut || {});
+        let measured = mechanism.measure(&counts);
         DVector::from_iterator(measured.len(), measured.into_iter().map(|value| value as f64))
     });
     DMatrix::from_columns(&columns.collect::<Vec<_>>())
@@ -99,7 +99,7 @@ fn estimator(mechanism: &dyn PlaneMechanism, measurements: usize) -> DMatrix<f64
     let columns = (0..measurements).map(|measurement| {
         let mut noisy = vec![0; measurements];
         noisy[measurement] = 1;
-        DVector::from_vec(mechanism.cell_estimates(&noisy, &mut || {}))
+        DVector::from_vec(mechanism.cell_estimates(&noisy))
     });
     DMatrix::from_columns(&columns.collect::<Vec<_>>())
 }
@@ -153,9 +153,9 @@ fn means_and_maxima_are_those_of_all_variances() {
             max = max.max(variance);
         }
         let mean = sum / mechanism.grid().rectangles() as f64;
-        let stated = mechanism.mean_over_all(&mut || {});
+        let stated = mechanism.mean_over_all();
         assert!(close(mean, stated), "{}: {mean} {stated}", case.name);
-        let stated = mechanism.max_over_all(&mut || {}).unwrap();
+        let stated = mechanism.max_over_all().unwrap();
         assert!(close(max, stated), "{}: {max} {stated}", case.name);
     }
 }
@@ -165,7 +165,7 @@ fn means_and_maxima_are_those_of_all_variances() {
 fn a_maximum_that_no_search_would_reach_is_not_stated() {
     let grid = grid(300, 200);
     let levels = |branching| vec![laplace(1.0); PlaneTree::levels(grid, branching)];
-    let max = |mechanism: &dyn PlaneMechanism| mechanism.max_over_all(&mut || {});
+    let max = |mechanism: &dyn PlaneMechanism| mechanism.max_over_all();
     assert_eq!(max(&PlaneTree::new(grid, 2, levels(2))), None);
     let cell = laplace(1.0).variance();
     assert_eq!(max(&PlaneTree::new(grid, 300, levels(300))), Some(60_000.0 * cell));
@@ -188,9 +188,9 @@ fn one_row_or_one_column_is_one_dimension() {
                         if rows == 1 { (0..1, range.clone()) } else { (range.clone(), 0..1) };
                     close(plane.variance(&Rectangle { rows, columns }), line.variance(range));
                 }
-                close(plane.mean_over_all(&mut || {}), line.mean_over_all(&mut || {}));
-                if let Some(max) = plane.max_over_all(&mut || {}) {
-                    close(max, line.max_over_all(&mut || {}));
+                close(plane.mean_over_all(), line.mean_over_all());
+                if let Some(max) = plane.max_over_all() {
+                    close(max, line.max_over_all());
                 }
             };
             let tree = PlaneTree::new(grid(rows, columns), 7, noise.clone());
@@ -210,14 +210,14 @@ fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
         let groups = mechanism.groups();
         let counts: Vec<u64> =
             (0..mechanism.grid().cells() as u64).map(|c| 3 + c * c % 91).collect();
-        let before = mechanism.measure(&counts, &mut || {});
+        let before = mechanism.measure(&counts);
         let measurements: usize = groups.iter().map(|group| group.measurements).sum();
         assert_eq!(before.len(), measurements, "{}", case.name);
         let pure = groups.iter().all(|group| matches!(group.noise, Noise::Laplace(_)));
         let cost = |cell: usize, change: i64| -> f64 {
             let mut neighbour = counts.clone();
             neighbour[cell] = neighbour[cell].checked_add_signed(change).unwrap();
-            let after = mechanism.measure(&neighbour, &mut || {});
+            let after = mechanism.measure(&neighbour);
             let mut moved = before.iter().zip(&after).map(|(a, b)| (a - b).abs() as f64);
             let of_group = |group: &Group| -> f64 {
                 let moved = moved.by_ref().take(group.measurements);
@@ -259,11 +259,11 @@ fn the_largest_counts_are_measured_without_an_overflow() {
         }
         // overflows panic in tests
         let cells = mechanism.grid().cells();
-        mechanism.measure(&vec![largest; cells], &mut || {});
+        mechanism.measure(&vec![largest; cells]);
         for parity in [0, 1] {
             let counts: Vec<u64> =
                 (0..cells).map(|cell| if cell % 2 == parity { largest } else { 0 }).collect();
-            mechanism.measure(&counts, &mut || {});
+            mechanism.measure(&counts);
         }
     }
 }
@@ -281,14 +281,14 @@ proptest! {
         let (strategy, variances) = (strategy(&tree), noise_variances(&tree));
         let noisy: Vec<i64> =
             (0..variances.len() as i64).map(|i| i * i64::from(seed) % 1009 - 500).collect();
-        let cells = tree.cell_estimates(&noisy, &mut || {});
+        let cells = tree.cell_estimates(&noisy);
         let sums = &strategy * DVector::from_column_slice(&cells);
         let residuals = DVector::from_fn(noisy.len(), |i, _| {
             (noisy[i] as f64 - sums[i]) / variances[i]
         });
         prop_assert!((strategy.transpose() * residuals).amax() < 1e-8);
 
-        let estimates = mechanism::PrefixSums::new(grid, &cells, &mut || {});
+        let estimates = mechanism::PrefixSums::new(grid, &cells);
         for rectangle in rectangles(grid).step_by(7) {
             let Rectangle { rows, columns } = rectangle.clone();
             let middle = rows.start.midpoint(rows.end);
@@ -398,10 +398,10 @@ fn errors_are_as_stated() {
     let pure = ["flat", "tree_consistent:2", "tree_consistent:3"].map(|word| (word, 0.0, 0.35));
     let gaussian = ["gaussian", "tree_consistent:3", "cascade", "cascade:3"];
     for (word, delta, limit) in pure.into_iter().chain(gaussian.map(|word| (word, 1e-6, 0.18))) {
-        let plan = || PlanePlan::new(rows, columns, 1.0, delta, word, 1, &mut || {}).unwrap();
+        let plan = || PlanePlan::new(rows, columns, 1.0, delta, word, 1).unwrap();
         let mut moments = vec![(0.0, 0.0); rectangles.len()];
         for _ in 0..releases {
-            let release = plan().release(&counts, &mut words, &mut || {});
+            let release = plan().release(&counts, &mut words);
             for (rectangle, (sum, squares)) in rectangles.iter().zip(&mut moments) {
                 let truth = indicator(release.grid(), rectangle).dot(&counts_vector);
                 let error = (release.sum(rectangle) - truth) / release.variance(rectangle).sqrt();

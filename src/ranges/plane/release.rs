@@ -18,15 +18,14 @@ impl PlaneRelease {
         mechanism: Box<dyn PlaneMechanism>,
         counts: &[u64],
         words: &mut R,
-        checkpoint: &mut dyn FnMut(),
     ) -> PlaneRelease {
         let largest = mechanism.largest_count();
         let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
-        let mut noisy = mechanism.measure(&counts, checkpoint);
+        let mut noisy = mechanism.measure(&counts);
         drop(counts);
-        add_noise(&mechanism.groups(), &mut noisy, words, checkpoint);
-        let cells = mechanism.cell_estimates(&noisy, checkpoint);
-        let estimates = PrefixSums::new(mechanism.grid(), &cells, checkpoint);
+        add_noise(&mechanism.groups(), &mut noisy, words);
+        let cells = mechanism.cell_estimates(&noisy);
+        let estimates = PrefixSums::new(mechanism.grid(), &cells);
         PlaneRelease { mechanism, estimates }
     }
 

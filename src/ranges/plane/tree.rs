@@ -6,6 +6,7 @@ use super::grid::{Grid, Rectangle};
 use super::mechanism::{PlaneMechanism, search_max};
 use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, signed};
 use crate::ranges::noise::Noise;
+use crate::work::poll;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
@@ -52,7 +53,7 @@ impl PlaneTree {
     }
 
     /// For each node of a level above the leaves, the sum of its children's values.
-    fn child_sums<T>(&self, level: usize, children: &[T], checkpoint: &mut dyn FnMut()) -> Vec<T>
+    fn child_sums<T>(&self, level: usize, children: &[T]) -> Vec<T>
     where
         T: Copy + Default + AddAssign + for<'a> Sum<&'a T>,
     {
@@ -64,7 +65,7 @@ impl PlaneTree {
             let first = i / branching * self.tree.columns.nodes(level);
             for (sum, children) in sums[first..].iter_mut().zip(row.chunks(branching)) {
                 if passed.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 passed += 1;
                 *sum += children.iter().sum();
@@ -78,7 +79,6 @@ impl PlaneTree {
         &self,
         level: usize,
         values: &mut [f64],
-        checkpoint: &mut dyn FnMut(),
         mut change: impl FnMut(&mut f64, [usize; 2], [usize; 2]),
     ) {
         let (rows, columns) = (self.tree.rows, self.tree.columns);
@@ -88,7 +88,7 @@ impl PlaneTree {
             let row_kind = kind(rows.is_last(level, i));
             for (j, value) in row.iter_mut().enumerate() {
                 if passed.is_multiple_of(CHECKPOINT_PASS) {
-                    checkpoint();
+                    poll();
                 }
                 passed += 1;
                 change(value, [i, j], [row_kind, kind(columns.is_last(level, j))]);
@@ -117,11 +117,11 @@ impl PlaneMechanism for PlaneTree {
     }
 
     /// The nodes' counts, level by level from the cells up, row by row.
-    fn measure(&self, counts: &[u64], checkpoint: &mut dyn FnMut()) -> Vec<i64> {
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let mut values = signed(counts);
         let mut below = 0;
         for level in 1..self.tree.height() {
-            let sums = self.child_sums(level, &values[below..], checkpoint);
+            let sums = self.child_sums(level, &values[below..]);
             below = values.len();
             values.extend(sums);
         }
@@ -129,7 +129,7 @@ impl PlaneMechanism for PlaneTree {
     }
 
     /// Weighted averaging up the tree, mean consistency down.
-    fn cell_estimates(&self, noisy: &[i64], checkpoint: &mut dyn FnMut()) -> Vec<f64> {
+    fn cell_estimates(&self, noisy: &[i64]) -> Vec<f64> {
         let mut rest = noisy;
         let mut levels: Vec<Vec<f64>> = (0..self.tree.height())
             .map(|level| {
@@ -142,18 +142,13 @@ impl PlaneMechanism for PlaneTree {
         // up: a node's best estimate from its own subtree, in place of its noisy count
         for (below, Level { slack, .. }) in self.covariance.levels().iter().enumerate() {
             let level = below + 1;
-            let sums = self.child_sums(level, &levels[below], checkpoint);
+            let sums = self.child_sums(level, &levels[below]);
             let (own, width) = (self.variances[level], self.tree.columns.nodes(level));
-            self.change_each(
-                level,
-                &mut levels[level],
-                checkpoint,
-                |value, [i, j], [row, column]| {
-                    // of the inverse variances 1/slack, the noisy count has 1/own
-                    let weight = slack[row][column] / own;
-                    *value = weight * *value + (1.0 - weight) * sums[i * width + j];
-                },
-            );
+            self.change_each(level, &mut levels[level], |value, [i, j], [row, column]| {
+                // of the inverse variances 1/slack, the noisy count has 1/own
+                let weight = slack[row][column] / own;
+                *value = weight * *value + (1.0 - weight) * sums[i * width + j];
+            });
         }
         // down: what a parent's estimate exceeds its children's sum by is shared among them in
         // proportion to their slacks; the root is not measured, its estimate is that sum
@@ -162,20 +157,15 @@ impl PlaneMechanism for PlaneTree {
         {
             let level = below + 1;
             let width = self.tree.columns.nodes(level);
-            let mut shared = self.child_sums(level, &levels[below], checkpoint);
+            let mut shared = self.child_sums(level, &levels[below]);
             let parents = &levels[level];
-            self.change_each(level, &mut shared, checkpoint, |sum, [i, j], [row, column]| {
+            self.change_each(level, &mut shared, |sum, [i, j], [row, column]| {
                 *sum = (parents[i * width + j] - *sum) / total[row][column];
             });
-            self.change_each(
-                below,
-                &mut levels[below],
-                checkpoint,
-                |value, [i, j], [row, column]| {
-                    let parent = i / branching * width + j / branching;
-                    *value += shared[parent] * children[row][column];
-                },
-            );
+            self.change_each(below, &mut levels[below], |value, [i, j], [row, column]| {
+                let parent = i / branching * width + j / branching;
+                *value += shared[parent] * children[row][column];
+            });
         }
         levels.swap_remove(0)
     }
@@ -186,15 +176,15 @@ impl PlaneMechanism for PlaneTree {
         if rectangle.cells() == 0 { 0.0 } else { self.covariance.variance(rectangle) }
     }
 
-    fn mean_over_all(&self, _: &mut dyn FnMut()) -> f64 {
+    fn mean_over_all(&self) -> f64 {
         self.covariance.mean_over_all()
     }
 
     /// With one level that of the whole grid, else by search.
-    fn max_over_all(&self, checkpoint: &mut dyn FnMut()) -> Option<f64> {
+    fn max_over_all(&self) -> Option<f64> {
         match self.variances[..] {
             [cell] => Some(self.grid.cells() as f64 * cell),
-            _ => search_max(self, checkpoint),
+            _ => search_max(self),
         }
     }
 }
