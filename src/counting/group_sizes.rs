@@ -120,8 +120,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
-    /// Gives each group's region and size to `visit`, in no order. `checkpoint` is called every few
-    /// thousand rows.
+    /// Gives each group's region and size to `visit`, in no order.
     pub fn finish(mut self, mut visit: impl FnMut(u32, u32)) {
         let mut waiting = Vec::new();
         loop {

@@ -3,10 +3,10 @@
 //! Each process numbers the regions that it meets on its own. What it passes on are paths and
 //! histograms, as bytes: for each region its path and its runs, as postcard writes them.
 
-use super::histogram::Coco;
-use super::storage::{CHECKPOINT_EVERY, FormatError, take_histogram};
 use super::tallies::Tallies;
-use crate::work::poll;
+use crate::coco::Coco;
+use crate::coco::{CocoFormatError, take_histogram};
+use crate::work::{Paced, done};
 use rand::Rng;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -83,7 +83,7 @@ impl RegionTallies {
                 let size = u32::try_from(run.size).unwrap_or(u32::MAX);
                 self.add(region, size, run.groups);
             }
-            poll();
+            done(histogram.runs().len() as u64);
         }
         Ok(())
     }
@@ -102,16 +102,14 @@ impl RegionTallies {
     }
 }
 
-/// Histograms as bytes, after a first one. A run of a size up to 5,000,000 and of less than 128 groups takes at most 5.
+/// Histograms as bytes, after a first one. A run of a size up to 5,000,000 and of less than 128
+/// groups takes at most 5.
 pub fn write_histograms(histograms: &RegionHistograms, first: u8) -> Vec<u8> {
     let mut bytes = vec![first];
     for (path, histogram) in histograms {
         bytes = extended(bytes, path);
         bytes = extended(bytes, &histogram.runs().len());
-        for runs in histogram.runs().chunks(CHECKPOINT_EVERY) {
-            bytes = runs.iter().fold(bytes, extended);
-            poll();
-        }
+        bytes = histogram.runs().iter().paced().fold(bytes, extended);
     }
     bytes
 }
@@ -122,11 +120,11 @@ fn extended<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> {
 }
 
 /// What [`write_histograms`] has written after the first byte.
-pub fn read_histograms(mut bytes: &[u8]) -> Result<RegionHistograms, FormatError> {
+pub fn read_histograms(mut bytes: &[u8]) -> Result<RegionHistograms, CocoFormatError> {
     let mut histograms = Vec::new();
     while !bytes.is_empty() {
         let (path, histogram);
-        (path, bytes) = postcard::take_from_bytes(bytes).map_err(|_| FormatError::Corrupt)?;
+        (path, bytes) = postcard::take_from_bytes(bytes).map_err(|_| CocoFormatError::Corrupt)?;
         (histogram, bytes) = take_histogram(bytes)?;
         histograms.push((path, histogram));
     }
@@ -135,8 +133,8 @@ pub fn read_histograms(mut bytes: &[u8]) -> Result<RegionHistograms, FormatError
 
 #[cfg(test)]
 mod tests {
-    use super::super::histogram::{LARGEST, Run};
     use super::*;
+    use crate::coco::{LARGEST, Run};
     use proptest::prelude::*;
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;

@@ -11,8 +11,8 @@
 //! regions are public, so one entity more or less still changes one size by one.
 
 use super::group_key::KeyHasher;
-use super::histogram::{Coco, Run};
-use crate::work::poll;
+use crate::coco::{Coco, Run};
+use crate::work::{Paced, poll};
 use rand::Rng;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -45,9 +45,6 @@ const SMALL: usize = 16;
 
 /// How many counts are in the hash table before they are sorted, which takes milliseconds.
 const MOST_RECENT: usize = 1 << 16;
-
-/// How many counts are merged between two checkpoints.
-const STEP: usize = 1 << 16;
 
 /// The groups of one region and size. By the first, they are in the order of regions, then of sizes.
 type Counted = (u64, u64);
@@ -123,12 +120,9 @@ impl Tallies {
         }
         let bound = u64::from(bound(self.most_pairs, regions));
         for list in &mut self.sorted {
-            list.chunks_mut(STEP).for_each(|counts| {
-                for (place, _) in counts {
-                    *place = *place >> 32 << 32 | (*place & u64::from(u32::MAX)).min(bound);
-                }
-                poll();
-            });
+            for (place, _) in list.iter_mut().paced() {
+                *place = *place >> 32 << 32 | (*place & u64::from(u32::MAX)).min(bound);
+            }
             list.dedup_by(|next, last| {
                 let same = next.0 == last.0;
                 last.1 = if same { last.1.saturating_add(next.1) } else { last.1 };
@@ -180,7 +174,7 @@ impl Tallies {
 /// Both lists in one; what is counted in both is added up.
 fn merged(a: &[Counted], b: &[Counted]) -> Vec<Counted> {
     let mut all = Vec::with_capacity(a.len() + b.len());
-    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    let [mut a, mut b] = [a, b].map(|list| list.iter().copied().paced().peekable());
     while let (Some(&next_a), Some(&next_b)) = (a.peek(), b.peek()) {
         let order = next_a.0.cmp(&next_b.0);
         all.push(match order {
@@ -190,9 +184,6 @@ fn merged(a: &[Counted], b: &[Counted]) -> Vec<Counted> {
         });
         a.next_if(|_| order.is_le());
         b.next_if(|_| order.is_ge());
-        if all.len().is_multiple_of(STEP) {
-            poll();
-        }
     }
     all.extend(a.chain(b));
     all

@@ -8,14 +8,14 @@ use std::ops::AddAssign;
 
 /// A non-decreasing sequence of integers with the least sum of absolute distances.
 #[derive(Debug, Clone)]
-pub(super) struct MedianFit {
+pub(crate) struct MedianFit {
     pub values: Vec<i64>,
     /// Where the least cost, as a function of a bound of the last value, changes its slope.
     kinks: BinaryHeap<i64>,
 }
 
 impl MedianFit {
-    pub(super) fn costs_of_bounds(&self) -> CostsOfBounds {
+    pub(crate) fn costs_of_bounds(&self) -> CostsOfBounds {
         let mut kinks: Vec<i64> = self.kinks.iter().copied().collect();
         kinks.sort_unstable_by_key(|kink| Reverse(*kink));
         CostsOfBounds(kinks)
@@ -24,13 +24,13 @@ impl MedianFit {
 
 /// The kinks of a [`MedianFit`] in descending order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CostsOfBounds(Vec<i64>);
+pub(crate) struct CostsOfBounds(Vec<i64>);
 
 impl CostsOfBounds {
     /// By how much the least cost grows when no value may exceed `bound`, and before none could
     /// exceed `bound` + 1. It grows the faster the lower the bound. The fit under a bound is this
     /// one, capped.
-    pub(super) fn of(&self, bound: i64) -> usize {
+    pub(crate) fn of(&self, bound: i64) -> usize {
         self.0.partition_point(|kink| *kink > bound)
     }
 }
@@ -38,7 +38,7 @@ impl CostsOfBounds {
 /// Blocks take medians; of an interval of best values the lowest is taken. (The mean of the lowest
 /// and the highest fit, also optimal, was no more accurate.) The heap form of the slope trick,
 /// O(n log n).
-pub(super) fn isotonic_l1(noisy: &[i64]) -> MedianFit {
+pub(crate) fn isotonic_l1(noisy: &[i64]) -> MedianFit {
     let mut kinks = BinaryHeap::with_capacity(noisy.len());
     let mut values: Vec<i64> = noisy
         .iter()
@@ -146,7 +146,7 @@ impl Block<i64> {
 ///
 /// Most values are small, and the first of them are pooled in `i64`, a third faster: as many as have
 /// sums within it whatever their signs. Pooling goes on from blocks as it would from their values.
-pub(super) fn isotonic_l2(values: impl Iterator<Item = i64>) -> Vec<Block> {
+pub(crate) fn isotonic_l2(values: impl Iterator<Item = i64>) -> Vec<Block> {
     let mut values = values.peekable();
     let mut room = i64::MAX.unsigned_abs();
     let small = from_fn(|| {
@@ -159,7 +159,8 @@ pub(super) fn isotonic_l2(values: impl Iterator<Item = i64>) -> Vec<Block> {
     pool_adjacent_violators(blocks.chain(others))
 }
 
-/// The same for positions with several observations or weights.
+/// The non-decreasing sequence with the least weighted sum of squared distances, of positions with
+/// several observations or weights; as its blocks in order.
 ///
 /// O(n) time over a stream; the memory is that of the blocks.
 pub(crate) fn pool_adjacent_violators<T: Arithmetic>(

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 /// The projection is max(value - shift, 0) for one shift, so all cells of its support have the same
 /// fractional part: they tie, and the largest values are rounded up first. In integers; sorts the
 /// support alone, of the other values each passes a few times (Michelot 1986).
-pub(super) fn project_on_total(values: &[i64], total: u64) -> Vec<u64> {
+pub(crate) fn project_on_total(values: &[i64], total: u64) -> Vec<u64> {
     // The shift at which any cells alone would sum to the total is no larger than that of all, so
     // the support is among those with values above it; if that is all of them, it is they. Integers
     // are above the shift if they are above its floor.

@@ -13,7 +13,7 @@
 
 /// Of a normal distribution.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Normal {
+pub(crate) struct Normal {
     pub mean: f64,
     pub variance: f64,
 }
@@ -30,7 +30,7 @@ struct Message {
 const ROUNDS: usize = 6;
 
 /// A random walk of integers that begins at 0.
-pub(super) struct Walk {
+pub(crate) struct Walk {
     /// From each position to the next.
     pub steps: Vec<Normal>,
     /// What is known of the last position apart from its observation.
@@ -39,7 +39,7 @@ pub(super) struct Walk {
 
 /// Discrete Laplace noise of an observation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Noise {
+pub(crate) struct LaplaceNoise {
     pub scale: f64,
     pub variance: f64,
 }
@@ -47,12 +47,12 @@ pub(super) struct Noise {
 impl Walk {
     /// The logarithm of the probability density of such observations up to a constant, as if the
     /// noise were normal.
-    pub(super) fn log_likelihood(&self, observed: &[i64], noise: Noise) -> f64 {
+    pub(crate) fn log_likelihood(&self, observed: &[i64], noise: LaplaceNoise) -> f64 {
         self.filter(&normal_messages(observed, noise)).log_density
     }
 
     /// The median of each position, given all observations: one for each step.
-    pub(super) fn medians(&self, observed: &[i64], noise: Noise) -> Vec<i64> {
+    pub(crate) fn medians(&self, observed: &[i64], noise: LaplaceNoise) -> Vec<i64> {
         let mut messages = normal_messages(observed, noise);
         for _ in 0..ROUNDS {
             let positions = self.positions(&messages);
@@ -129,7 +129,7 @@ struct Filtered {
     log_density: f64,
 }
 
-fn normal_messages(observed: &[i64], noise: Noise) -> Vec<Message> {
+fn normal_messages(observed: &[i64], noise: LaplaceNoise) -> Vec<Message> {
     let precision = 1.0 / noise.variance;
     observed.iter().map(|&y| Message { precision, weighted: y as f64 * precision }).collect()
 }
@@ -270,8 +270,8 @@ mod tests {
         Walk { steps: vec![normal(step); steps], end: normal(end) }
     }
 
-    fn laplace(scale: f64) -> Noise {
-        Noise { scale, variance: 2.0 * scale * scale }
+    fn laplace(scale: f64) -> LaplaceNoise {
+        LaplaceNoise { scale, variance: 2.0 * scale * scale }
     }
 
     /// The exact medians of two positions, over a grid of pairs.

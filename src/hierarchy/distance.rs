@@ -16,7 +16,7 @@ fn region_error(released: &DpCoco, truth: &Coco) -> u64 {
     emd_with_empty_groups(released.histogram(), truth)
 }
 
-/// The sum over the regions of a level. At most `i64::MAX`. `checkpoint` is called for every region.
+/// The sum over the regions of a level. At most `i64::MAX`.
 ///
 /// *Sensitivity.* An entity lies in one region of the level: 1.
 pub(super) fn level_error(level: usize, tree: &Tree, released: &[DpCoco], truth: &[Coco]) -> i64 {
@@ -31,11 +31,7 @@ pub(super) fn level_error(level: usize, tree: &Tree, released: &[DpCoco], truth:
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::coco::Run;
-
-    pub(crate) fn of_sizes(sizes: &[u64]) -> Coco {
-        sizes.iter().map(|&size| Run { size, groups: 1 }).collect()
-    }
+    use crate::coco::of_sizes;
 
     /// Every list of up to `groups` sizes up to 2, ascending.
     pub(crate) fn multisets(groups: usize) -> Vec<Vec<u64>> {

@@ -1,7 +1,7 @@
 //! Noisy counts of a whole hierarchy, which the methods that hold all cells at once fit.
 
-use super::tree::Tree;
 use crate::coco::{Coco, Tally};
+use crate::hierarchy::tree::Tree;
 use crate::work::poll;
 
 /// How much the squared distances of noisy counts weigh.
@@ -71,7 +71,7 @@ impl<'a> NoisyCounts<'a> {
     /// of it at least: beyond that nothing is left of the other one's influence but rounding errors,
     /// which cost time. A variance of 0, from noise that is practically never there, counts as
     /// 10^-10 of the least other one.
-    pub(super) fn inverse_variances(variances: &[f64]) -> Vec<f64> {
+    pub(in crate::hierarchy) fn inverse_variances(variances: &[f64]) -> Vec<f64> {
         let positive = variances.iter().copied().filter(|variance| *variance > 0.0);
         let mut least = positive.fold(f64::INFINITY, f64::min);
         if least == f64::INFINITY {
@@ -83,7 +83,7 @@ impl<'a> NoisyCounts<'a> {
         variances.iter().map(|variance| (least / variance.max(least)).max(1e-30)).collect()
     }
 
-    /// The sum of w (x - y)^2, which [`pgsr`](super::pgsr()) minimises.
+    /// The sum of w (x - y)^2, which [`pgsr()`](super::pgsr()) minimises.
     pub fn cost(&self, counts: &[u64]) -> f64 {
         assert_eq!(counts.len(), self.values.len());
         (0..self.sizes)
@@ -133,8 +133,6 @@ impl<'a> NoisyCounts<'a> {
 }
 
 /// One histogram per region from counts in the order of [`NoisyCounts`], of these sizes.
-///
-/// `checkpoint` is called for every size and region; it may unwind.
 pub(super) fn histograms(
     tree: &Tree,
     sizes: impl IntoIterator<Item = u64>,
@@ -154,9 +152,9 @@ pub(super) fn histograms(
     tallies.iter().map(histogram).collect()
 }
 
-/// The same numbers, those of a region together if those of a size were, and the other way round.
+/// Cells with those of a region together if those of a size were, and the other way round.
 /// `width`: how many stand together.
-pub(super) fn transposed<T: Copy + Default>(cells: &[T], width: usize) -> Vec<T> {
+pub(in crate::hierarchy) fn transposed<T: Copy + Default>(cells: &[T], width: usize) -> Vec<T> {
     let mut transposed = vec![T::default(); cells.len()];
     let height = cells.len().checked_div(width).unwrap_or(0);
     transpose::transpose(cells, &mut transposed, width, height);

@@ -18,9 +18,9 @@
 //! Sizes are looked at in stretches between 0, 1, 2, 3, 4, 6, 8, 12, 16, ... and K, since what is
 //! known of a density is noisy, and the error changes little within a factor of 1.5 of the best cut.
 
-use super::cut::Public;
-use super::estimate::Estimate;
-use super::histogram::Coco;
+use crate::coco::estimate::Estimate;
+use crate::coco::estimators::node::NoisyNode;
+use crate::coco::histogram::Coco;
 use std::iter::{once, successors};
 
 /// 1, 2, 3, 4, 6, 8, 12, ...: powers of two, and what lies halfway between them.
@@ -69,7 +69,7 @@ impl Profile {
     }
 
     /// The share of the region's groups that a region within it has.
-    pub(super) fn share(&self, node: &Public) -> f64 {
+    pub(super) fn share(&self, node: &NoisyNode) -> f64 {
         node.groups as f64 / (self.histogram.groups() as f64).max(1.0)
     }
 
@@ -80,7 +80,7 @@ impl Profile {
 
     /// The cut with the least predicted error for a node where groups of all sizes are rarer in
     /// proportion.
-    pub(super) fn cut(&self, node: &Public) -> u64 {
+    pub(super) fn cut(&self, node: &NoisyNode) -> u64 {
         let share = self.share(node);
         let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
         for (edge, groups) in edges(node.max_size).zip(&self.groups) {
@@ -98,7 +98,7 @@ impl Profile {
 /// Whether the noisy columns so far say that rows should follow: since the last edge there was less
 /// than one group per size, also with the noise against it, and there are fewer rows left than
 /// columns.
-pub(super) fn cut_here(node: &Public, noisy: &[i64]) -> bool {
+pub(super) fn cut_here(node: &NoisyNode, noisy: &[i64]) -> bool {
     let edge = noisy.len();
     let odd = edge >> edge.trailing_zeros();
     if !matches!(odd, 1 | 3) {
@@ -114,11 +114,11 @@ pub(super) fn cut_here(node: &Public, noisy: &[i64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::estimate::EstimatedRun;
     use super::*;
+    use crate::coco::EstimatedRun;
 
-    fn node(groups: u64, max_size: u64, scale: f64) -> Public {
-        Public { groups, max_size, scale, variance: 2.0 * scale * scale }
+    fn node(groups: u64, max_size: u64, scale: f64) -> NoisyNode {
+        NoisyNode { groups, max_size, scale, variance: 2.0 * scale * scale }
     }
 
     /// About `density` / size^2 groups of each size up to 10,000.

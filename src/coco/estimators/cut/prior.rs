@@ -12,7 +12,7 @@
 //!
 //! The columns are then a random walk with these steps, which ends at the public g after what lies
 //! beyond the cut. Their estimates are the medians of its positions given the noisy columns
-//! ([`smoothing`](super::smoothing)). Columns that noise drowns are drawn towards the parent's shape,
+//! ([`smoothing`](crate::fit)). Columns that noise drowns are drawn towards the parent's shape,
 //! the others stay near what was measured. The child's columns themselves tell d: the most likely of
 //! a few values. Where a child has nothing of its parent's shape, d is large and the columns stay.
 //!
@@ -20,9 +20,9 @@
 //!
 //! All of this is computed from what was released, of the parent and of the child: post-processing.
 
-use super::cut::Public;
-use super::cut_choice::Profile;
-use super::smoothing::{Noise, Normal, Walk};
+use super::choice::Profile;
+use crate::coco::estimators::node::NoisyNode;
+use crate::fit::{LaplaceNoise, Normal, Walk};
 
 /// The values of d. The last leaves the columns as they are measured.
 const DIFFERENCES: [f64; 10] = [0.0, 0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 16.0, 256.0, 1e6];
@@ -36,7 +36,7 @@ const LEAST_VARIANCE: f64 = 0.1;
 
 /// The expected numbers of a child's groups.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Prior {
+pub(super) struct ColumnPrior {
     /// Of each size below the cut.
     of_size: Vec<f64>,
     /// Of all sizes from the cut on.
@@ -45,9 +45,9 @@ pub(super) struct Prior {
     share: f64,
 }
 
-impl Prior {
+impl ColumnPrior {
     /// `None` where the columns stay as they are measured.
-    pub(super) fn new(parent: &Profile, node: &Public, cut: u64) -> Option<Prior> {
+    pub(super) fn new(parent: &Profile, node: &NoisyNode, cut: u64) -> Option<ColumnPrior> {
         let few = usize::try_from(cut).is_ok_and(|cut| (1..=MOST_COLUMNS).contains(&cut));
         if node.groups == 0 || !few || node.variance < LEAST_VARIANCE {
             return None;
@@ -58,16 +58,16 @@ impl Prior {
         for run in parent.histogram().runs() {
             *of_size.get_mut(run.size as usize).unwrap_or(&mut beyond) += run.groups as f64 * share;
         }
-        Some(Prior { of_size, beyond, share })
+        Some(ColumnPrior { of_size, beyond, share })
     }
 
     /// The numbers of groups of size at most i, given such noisy ones; in ascending order.
-    pub(super) fn columns(&self, node: &Public, noisy: &[i64]) -> Vec<i64> {
+    pub(super) fn columns(&self, node: &NoisyNode, noisy: &[i64]) -> Vec<i64> {
         // noise of this size hardly occurs, and larger numbers have no room in the arithmetic
         let far = (16.0 * node.scale) as i64;
         let (least, most) = (-far, (node.groups as i64).saturating_add(far));
         let noisy: Vec<i64> = noisy.iter().map(|value| (*value).clamp(least, most)).collect();
-        let noise = Noise { scale: node.scale, variance: node.variance };
+        let noise = LaplaceNoise { scale: node.scale, variance: node.variance };
         let most_likely = DIFFERENCES
             .map(|difference| self.walk(node, difference))
             .into_iter()
@@ -76,7 +76,7 @@ impl Prior {
         most_likely.map_or(noisy.clone(), |(_, walk)| walk.medians(&noisy, noise))
     }
 
-    fn walk(&self, node: &Public, difference: f64) -> Walk {
+    fn walk(&self, node: &NoisyNode, difference: f64) -> Walk {
         let step =
             |&mean: &f64| Normal { mean, variance: mean + self.share + difference * mean * mean };
         let beyond = step(&self.beyond);
@@ -89,8 +89,9 @@ impl Prior {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Coco, CocoMechanism, Estimate, EstimatedRun, Method, Run, emd};
     use super::*;
+    use crate::coco::estimators::tests::of_groups;
+    use crate::coco::{Coco, Estimate, EstimatedRun, Estimator, Run, emd};
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
 
@@ -110,14 +111,14 @@ mod tests {
     /// The mean error of a child's releases below a parent, and that with the same cut and no prior.
     fn errors(parent: &Coco, child: &Coco, epsilon: f64) -> [f64; 2] {
         let profile = Profile::new(&exact(parent), MAX_SIZE);
-        let of = |method| CocoMechanism::new(method, child.groups(), MAX_SIZE, 1, epsilon).unwrap();
+        let of = |estimator| of_groups(estimator, child.groups(), MAX_SIZE, 1, epsilon);
         let (groups, scale) = (child.groups(), 1.0 / epsilon);
-        let node = Public { groups, max_size: MAX_SIZE, scale, variance: 2.0 * scale * scale };
-        let alone = Method::CutAt(profile.cut(&node));
-        [of(Method::Cut).below(&profile), of(alone)].map(|mechanism| {
+        let node = NoisyNode { groups, max_size: MAX_SIZE, scale, variance: 2.0 * scale * scale };
+        let alone = Estimator::CutAt(profile.cut(&node));
+        [of(Estimator::Cut).below(&profile), of(alone)].map(|measurement| {
             let errors = (0..40).map(|seed| {
                 let mut words = ChaCha20Rng::seed_from_u64(seed);
-                let released = mechanism.release(child, &mut words).histogram();
+                let released = measurement.release(child, &mut words).histogram();
                 emd(&released, child).unwrap() as f64
             });
             errors.sum::<f64>() / 40.0
@@ -147,20 +148,23 @@ mod tests {
     fn expected_numbers_are_the_parents_in_proportion() {
         let parent = [(1, 60), (3, 20), (9, 20)].map(|(size, groups)| Run { size, groups });
         let profile = Profile::new(&exact(&parent.into_iter().collect()), 10);
-        let node = Public { groups: 10, max_size: 10, scale: 1.0, variance: 2.0 };
-        let prior = Prior::new(&profile, &node, 4).unwrap();
-        assert_eq!(prior, Prior { of_size: vec![0.0, 6.0, 0.0, 2.0], beyond: 2.0, share: 0.1 });
+        let node = NoisyNode { groups: 10, max_size: 10, scale: 1.0, variance: 2.0 };
+        let prior = ColumnPrior::new(&profile, &node, 4).unwrap();
+        assert_eq!(
+            prior,
+            ColumnPrior { of_size: vec![0.0, 6.0, 0.0, 2.0], beyond: 2.0, share: 0.1 }
+        );
         assert_eq!(prior.columns(&node, &[0, 6, 6, 8]), [0, 6, 6, 8]);
     }
 
     #[test]
     fn nothing_is_smoothed_without_need() {
         let profile = Profile::new(&exact(&falling(1_000_000, 1)), MAX_SIZE);
-        let node = Public { groups: 10, max_size: 1 << 20, scale: 1.0, variance: 2.0 };
-        let prior = |node: Public, cut| Prior::new(&profile, &node, cut);
+        let node = NoisyNode { groups: 10, max_size: 1 << 20, scale: 1.0, variance: 2.0 };
+        let prior = |node: NoisyNode, cut| ColumnPrior::new(&profile, &node, cut);
         assert!(prior(node, 1).is_some() && prior(node, 1 << 16).is_some());
         assert!(prior(node, 0).is_none() && prior(node, (1 << 16) + 1).is_none());
-        assert!(prior(Public { groups: 0, ..node }, 1).is_none());
-        assert!(prior(Public { variance: 0.01, ..node }, 1).is_none());
+        assert!(prior(NoisyNode { groups: 0, ..node }, 1).is_none());
+        assert!(prior(NoisyNode { variance: 0.01, ..node }, 1).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Cumulative counts made consistent: the post-processing of M_c (Fioretto, Van Hentenryck, Zhu
+//! `cumulative`: cumulative counts made consistent, the post-processing of M_c (Fioretto, Van Hentenryck, Zhu
 //! 2020, model 2), with a rounding that violates nothing.
 //!
 //! Given a noisy number of groups of size at most s for every region and size, and weights w > 0,
@@ -14,47 +14,62 @@
 mod relaxation;
 mod rounding;
 
+use super::known::{Consistent, Known, Quantity};
+use super::method::ConsistencyMethod;
 use super::noisy_counts::{LARGEST_SUM, NoisyCounts, transposed};
-use super::tree::Tree;
+use super::totals::KnownTotals;
+use crate::coco::Estimator;
+use crate::hierarchy::observer::Observer;
+use crate::hierarchy::tree::Tree;
 use crate::work::poll;
 
-/// The public numbers of groups.
-#[derive(Debug, Clone, Copy)]
-pub enum Totals<'a> {
-    /// The root's alone; how many of them each other region has is part of the fit.
-    Root(u64),
-    /// Every region's, in the tree's order; children sum to parents.
-    Regions(&'a [u64]),
+pub(super) struct Cumulative;
+
+impl ConsistencyMethod for Cumulative {
+    fn name(&self) -> &'static str {
+        "cumulative"
+    }
+
+    fn quantity(&self) -> Quantity {
+        Quantity::CumulativeCounts
+    }
+
+    fn auto(&self) -> Estimator {
+        Estimator::Hc
+    }
+
+    /// Cumulative counts are fitted in the L2 norm in any case.
+    fn takes(&self, estimator: Estimator) -> bool {
+        matches!(estimator, Estimator::Hc | Estimator::HcL2)
+    }
+
+    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+        known.solved(|noisy, totals| {
+            // where nobody knows the root's total, it is what was measured of it
+            let measured = || match noisy.sizes.checked_sub(1) {
+                Some(last) => noisy.target(0, last).value.round() as u64,
+                None => 0,
+            };
+            let totals = totals.unwrap_or_else(|| KnownTotals::Root(measured()));
+            let fit = cumulative(noisy, totals);
+            let gap = (fit.real_cost - fit.lower_bound) / fit.real_cost.max(f64::MIN_POSITIVE);
+            (fit.counts, gap)
+        })
+    }
 }
 
-impl Totals<'_> {
-    fn root(self) -> u64 {
-        match self {
-            Totals::Root(total) => total,
-            Totals::Regions(totals) => totals[0],
-        }
-    }
-
-    /// The last size's count of a region, if it is fixed.
-    fn of(self, region: usize) -> Option<u64> {
-        match self {
-            Totals::Root(total) => (region == 0).then_some(total),
-            Totals::Regions(totals) => Some(totals[region]),
-        }
-    }
-
-    fn check(self, tree: &Tree, sizes: usize) {
-        assert!(self.root() <= LARGEST_SUM, "the total is too large");
-        let places = if tree.leaves().is_empty() { 0 } else { sizes };
-        assert!(self.root() == 0 || places > 0, "groups without a place to be");
-        if let Totals::Regions(totals) = self {
-            assert_eq!(totals.len(), tree.regions().len(), "one total per region");
-            for (region, parent) in tree.regions().iter().enumerate() {
-                let children = totals[parent.children.clone()].iter();
-                let sum: u128 = children.map(|&total| u128::from(total)).sum();
-                let adds_up = parent.children.is_empty() || sum == u128::from(totals[region]);
-                assert!(adds_up, "children that do not sum to parents");
-            }
+/// Panics where no hierarchy of this tree and so many sizes has such totals.
+fn check(totals: KnownTotals, tree: &Tree, sizes: usize) {
+    assert!(totals.root() <= LARGEST_SUM, "the total is too large");
+    let places = if tree.leaves().is_empty() { 0 } else { sizes };
+    assert!(totals.root() == 0 || places > 0, "groups without a place to be");
+    if let KnownTotals::Regions(totals) = totals {
+        assert_eq!(totals.len(), tree.regions().len(), "one total per region");
+        for (region, parent) in tree.regions().iter().enumerate() {
+            let children = totals[parent.children.clone()].iter();
+            let sum: u128 = children.map(|&total| u128::from(total)).sum();
+            let adds_up = parent.children.is_empty() || sum == u128::from(totals[region]);
+            assert!(adds_up, "children that do not sum to parents");
         }
     }
 }
@@ -80,13 +95,11 @@ pub struct CumulativeFit {
 /// leaves below them or counts exceed 10^13; the fit tells the bound that was reached in any case.
 /// The counts satisfy all constraints whatever happens.
 ///
-/// `checkpoint` is called every few milliseconds; it may unwind.
-///
 /// Panics where totals cannot be met: above 2^62, above 0 where there are no leaves or sizes, or
 /// those of children not summing to their parent's.
-pub fn cumulative(noisy: &NoisyCounts, totals: Totals) -> CumulativeFit {
+pub fn cumulative(noisy: &NoisyCounts, totals: KnownTotals) -> CumulativeFit {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
-    totals.check(tree, sizes);
+    check(totals, tree, sizes);
     if tree.leaves().is_empty() || sizes == 0 {
         let counts = vec![0; noisy.values.len()];
         let cost = cost(noisy, totals, &counts);
@@ -94,7 +107,7 @@ pub fn cumulative(noisy: &NoisyCounts, totals: Totals) -> CumulativeFit {
     }
     // a root alone has all its totals
     let root = [totals.root()];
-    let totals = if tree.depth() == 1 { Totals::Regions(&root) } else { totals };
+    let totals = if tree.depth() == 1 { KnownTotals::Regions(&root) } else { totals };
 
     let relaxed = relaxation::relax(noisy, totals);
     let rounded = rounding::round(tree, sizes, &relaxed.counts, totals);
@@ -110,7 +123,7 @@ pub fn cumulative(noisy: &NoisyCounts, totals: Totals) -> CumulativeFit {
 }
 
 /// The cost of cumulative counts.
-fn cost(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) -> f64 {
+fn cost(noisy: &NoisyCounts, totals: KnownTotals, counts: &[u64]) -> f64 {
     let mut cost = 0.0;
     for (size, counts) in counts.chunks_exact(noisy.tree.regions().len()).enumerate() {
         poll();

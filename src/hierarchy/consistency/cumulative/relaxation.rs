@@ -43,9 +43,9 @@
 //! with 100 sizes 2.0 s against 0.02 s here; 201 with 1,000 sizes 74 s and 0.3 GB against 0.24 s;
 //! 3,197 with 1,000 sizes 872 s and 4.8 GB against 3.5 s and 0.14 GB.
 
-use super::super::noisy_counts::{NoisyCounts, Target, Weights, transposed};
-use super::super::pgsr::last_price;
-use super::Totals;
+use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, Target, Weights, transposed};
+use crate::hierarchy::consistency::pgsr::last_price;
+use crate::hierarchy::consistency::totals::KnownTotals;
 use crate::work::poll;
 
 /// The gap, relative to the cost, with which a solution is good enough. Even if all of it lay in
@@ -126,7 +126,7 @@ struct Problem<'a> {
     /// In the same order, where they are not those of regions.
     cell_weights: Vec<f64>,
     weights: Weights<'a>,
-    totals: Totals<'a>,
+    totals: KnownTotals<'a>,
     free: usize,
     /// The regions above the leaves stand first.
     inner: usize,
@@ -159,7 +159,7 @@ impl Response {
 
 /// The optimum up to [`RELATIVE_GAP`] or [`LARGEST_MISS`], or as near as floating-point numbers get
 /// to it within [`MAX_STEPS`]. The tree has leaves, and there are sizes.
-pub(super) fn relax(noisy: &NoisyCounts, totals: Totals) -> Relaxed {
+pub(super) fn relax(noisy: &NoisyCounts, totals: KnownTotals) -> Relaxed {
     let problem = Problem::new(noisy, totals);
     let mut at = problem.respond(vec![0.0; problem.inner * problem.free]);
     for _ in 0..MAX_STEPS {
@@ -176,15 +176,15 @@ pub(super) fn relax(noisy: &NoisyCounts, totals: Totals) -> Relaxed {
 }
 
 impl<'a> Problem<'a> {
-    fn new(noisy: &NoisyCounts<'a>, totals: Totals<'a>) -> Problem<'a> {
+    fn new(noisy: &NoisyCounts<'a>, totals: KnownTotals<'a>) -> Problem<'a> {
         let (tree, sizes) = (noisy.tree, noisy.sizes);
         let mut parents = vec![0; tree.regions().len()];
         for (region, parent) in tree.regions().iter().enumerate() {
             parents[parent.children.clone()].fill(region);
         }
         let free = match totals {
-            Totals::Root(_) => sizes,
-            Totals::Regions(_) => sizes - 1,
+            KnownTotals::Root(_) => sizes,
+            KnownTotals::Regions(_) => sizes - 1,
         };
         let by_region = |cells: &[f64]| transposed(cells, tree.regions().len());
         let cell_weights = match noisy.weights {
@@ -216,16 +216,16 @@ impl<'a> Problem<'a> {
     /// The most that a count of a leaf can be.
     fn bound(&self, leaf: usize) -> f64 {
         match self.totals {
-            Totals::Root(total) => total as f64,
-            Totals::Regions(totals) => totals[leaf] as f64,
+            KnownTotals::Root(total) => total as f64,
+            KnownTotals::Regions(totals) => totals[leaf] as f64,
         }
     }
 
     /// The cell above the leaves whose count is fixed, and its count.
     fn fixed(&self) -> Option<(usize, f64)> {
         match self.totals {
-            Totals::Root(total) => Some((self.free - 1, total as f64)),
-            Totals::Regions(_) => None,
+            KnownTotals::Root(total) => Some((self.free - 1, total as f64)),
+            KnownTotals::Regions(_) => None,
         }
     }
 

@@ -42,13 +42,13 @@
 //! totals of all regions are kept in integers even then: units that nobody may have go to the child
 //! that has the most of x missing.
 
-use super::super::tree::Tree;
-use super::Totals;
+use crate::hierarchy::consistency::totals::KnownTotals;
+use crate::hierarchy::tree::Tree;
 use crate::work::poll;
 
 /// Integer cumulative counts for all regions and sizes: non-decreasing, children summing to
 /// parents, the last ones equal to the totals. The tree has leaves, and there are sizes.
-pub(super) fn round(tree: &Tree, sizes: usize, real: &[f64], totals: Totals) -> Vec<u64> {
+pub(super) fn round(tree: &Tree, sizes: usize, real: &[f64], totals: KnownTotals) -> Vec<u64> {
     let mut rounded = vec![0; real.len()];
     for (count, real) in rounded.iter_mut().zip(&real[..sizes]) {
         *count = (real.round() as u64).min(totals.root());

@@ -2,7 +2,7 @@
 
 use super::relaxation::{LARGEST_MISS, RELATIVE_GAP};
 use super::*;
-use crate::hierarchy::noisy_counts::{Target, Weights, transposed};
+use crate::hierarchy::consistency::noisy_counts::{Target, Weights, transposed};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -63,7 +63,7 @@ impl Case {
     /// With equal weights, those of regions and those of cells, the root's total alone and all.
     fn for_each_variant(
         &self,
-        mut f: impl FnMut(&NoisyCounts, Totals) -> Result<(), TestCaseError>,
+        mut f: impl FnMut(&NoisyCounts, KnownTotals) -> Result<(), TestCaseError>,
     ) -> Result<(), TestCaseError> {
         // a region's must not be 100 times those of the leaves below it: the gap would be larger
         let regions = self.weights.iter().take(self.tree.regions().len());
@@ -72,8 +72,8 @@ impl Case {
             [Weights::Equal, Weights::OfRegions(&of_regions), Weights::OfCells(&self.weights)]
         {
             let noisy = NoisyCounts::new(&self.tree, self.sizes, &self.values, weights);
-            f(&noisy, Totals::Root(self.totals[0]))?;
-            f(&noisy, Totals::Regions(&self.totals))?;
+            f(&noisy, KnownTotals::Root(self.totals[0]))?;
+            f(&noisy, KnownTotals::Regions(&self.totals))?;
         }
         Ok(())
     }
@@ -86,11 +86,11 @@ fn cumulated(tree: &Tree, counts: &[u64]) -> Vec<u64> {
     sums
 }
 
-fn cost_of(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) -> f64 {
+fn cost_of(noisy: &NoisyCounts, totals: KnownTotals, counts: &[u64]) -> f64 {
     cost(noisy, totals, &cumulated(noisy.tree, counts))
 }
 
-fn check_constraints(noisy: &NoisyCounts, totals: Totals, counts: &[u64]) {
+fn check_constraints(noisy: &NoisyCounts, totals: KnownTotals, counts: &[u64]) {
     assert_eq!(counts.len(), noisy.values.len());
     let count = |region: usize, size: usize| counts[noisy.cell(region, size)];
     for (region, parent) in noisy.tree.regions().iter().enumerate() {
@@ -129,10 +129,10 @@ fn promised_gap(noisy: &NoisyCounts, cost: f64) -> f64 {
 }
 
 /// Every way to give the leaves their groups, as counts of all regions.
-fn for_each_assignment(case: &Case, totals: Totals, f: &mut dyn FnMut(&[u64])) {
+fn for_each_assignment(case: &Case, totals: KnownTotals, f: &mut dyn FnMut(&[u64])) {
     fn fill(
         case: &Case,
-        totals: Totals,
+        totals: KnownTotals,
         (leaf, size): (usize, usize),
         left: u64,
         counts: &mut Vec<u64>,
@@ -153,26 +153,28 @@ fn for_each_assignment(case: &Case, totals: Totals, f: &mut dyn FnMut(&[u64])) {
         }
         // with the root's total alone, the last leaf takes what the others leave
         let ends = size + 1 == sizes;
-        let exact = matches!(totals, Totals::Regions(_)) || leaf + 1 == regions.len();
+        let exact = matches!(totals, KnownTotals::Regions(_)) || leaf + 1 == regions.len();
         for count in if ends && exact { left..=left } else { 0..=left } {
             counts[cell(leaf, size)] = count;
             let (next, left) = match totals {
                 _ if !ends => ((leaf, size + 1), left - count),
-                Totals::Root(_) => ((leaf + 1, 0), left - count),
-                Totals::Regions(all) => ((leaf + 1, 0), all.get(leaf + 1).copied().unwrap_or(0)),
+                KnownTotals::Root(_) => ((leaf + 1, 0), left - count),
+                KnownTotals::Regions(all) => {
+                    ((leaf + 1, 0), all.get(leaf + 1).copied().unwrap_or(0))
+                }
             };
             fill(case, totals, next, left, counts, f);
         }
     }
     let first = case.tree.leaves().start;
     let left = match totals {
-        Totals::Root(total) => total,
-        Totals::Regions(all) => all[first],
+        KnownTotals::Root(total) => total,
+        KnownTotals::Regions(all) => all[first],
     };
     fill(case, totals, (first, 0), left, &mut vec![0; case.values.len()], f);
 }
 
-fn least_cost(case: &Case, noisy: &NoisyCounts, totals: Totals) -> f64 {
+fn least_cost(case: &Case, noisy: &NoisyCounts, totals: KnownTotals) -> f64 {
     let mut least = f64::INFINITY;
     for_each_assignment(case, totals, &mut |counts| {
         least = least.min(cost_of(noisy, totals, counts));
@@ -184,7 +186,7 @@ fn least_cost(case: &Case, noisy: &NoisyCounts, totals: Totals) -> f64 {
 /// solution x to a corner of what is feasible: all groups of a leaf (of one leaf, with the
 /// root's total alone) of one size. An optimality condition that knows nothing of prices. Cell
 /// (region, size) of x is at `region * sizes + size`.
-fn linear_fall(noisy: &NoisyCounts, totals: Totals, x: &[f64]) -> f64 {
+fn linear_fall(noisy: &NoisyCounts, totals: KnownTotals, x: &[f64]) -> f64 {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
     let cells = targets(noisy).into_iter().zip(x).enumerate();
     let mut slopes: Vec<f64> = cells
@@ -210,10 +212,12 @@ fn linear_fall(noisy: &NoisyCounts, totals: Totals, x: &[f64]) -> f64 {
         sums.fold(f64::INFINITY, f64::min)
     };
     let least = match totals {
-        Totals::Root(total) => {
+        KnownTotals::Root(total) => {
             total as f64 * tree.leaves().map(leaf_least).fold(f64::INFINITY, f64::min)
         }
-        Totals::Regions(all) => tree.leaves().map(|leaf| all[leaf] as f64 * leaf_least(leaf)).sum(),
+        KnownTotals::Regions(all) => {
+            tree.leaves().map(|leaf| all[leaf] as f64 * leaf_least(leaf)).sum()
+        }
     };
     let leaves = tree.leaves().start * sizes..x.len();
     x[leaves.clone()].iter().zip(&slopes[leaves]).map(|(x, slope)| x * slope).sum::<f64>() - least
@@ -357,7 +361,7 @@ fn the_integers_are_near_the_best_ones() {
     for _ in 0..300 {
         let case = strategy.new_tree(&mut runner).unwrap().current();
         let noisy = NoisyCounts::new(&case.tree, case.sizes, &case.values, Weights::Equal);
-        for totals in [Totals::Root(case.totals[0]), Totals::Regions(&case.totals)] {
+        for totals in [KnownTotals::Root(case.totals[0]), KnownTotals::Regions(&case.totals)] {
             let fit = cumulative(&noisy, totals);
             let least = least_cost(&case, &noisy, totals);
             excess += fit.cost - least;
@@ -375,7 +379,7 @@ fn without_noise_the_truth_comes_back() {
     let counts = transposed(&truth.concat(), 4);
     let values: Vec<f64> = cumulated(&tree, &counts).iter().map(|&count| count as f64).collect();
     let noisy = NoisyCounts::new(&tree, 4, &values, Weights::Equal);
-    for totals in [Totals::Root(7), Totals::Regions(&[7, 3, 4, 1, 2, 4])] {
+    for totals in [KnownTotals::Root(7), KnownTotals::Regions(&[7, 3, 4, 1, 2, 4])] {
         let fit = cumulative(&noisy, totals);
         assert_eq!((&fit.counts, fit.cost), (&counts, 0.0));
         assert!(fit.real_cost < 1e-20 && fit.lower_bound < 1e-20);
@@ -390,14 +394,14 @@ fn nothing_to_count() {
         let regions = tree.regions().len();
         let values = vec![2.5; regions * sizes];
         let noisy = NoisyCounts::new(tree, sizes, &values, Weights::Equal);
-        for totals in [Totals::Root(0), Totals::Regions(&vec![0; regions])] {
+        for totals in [KnownTotals::Root(0), KnownTotals::Regions(&vec![0; regions])] {
             let fit = cumulative(&noisy, totals);
             assert_eq!(fit.counts, vec![0; values.len()]);
             assert_eq!(fit.cost, cost_of_nothing(&noisy, totals));
             assert!(fit.lower_bound <= fit.cost && fit.lower_bound >= fit.cost * (1.0 - 1e-8));
         }
     }
-    fn cost_of_nothing(noisy: &NoisyCounts, totals: Totals) -> f64 {
+    fn cost_of_nothing(noisy: &NoisyCounts, totals: KnownTotals) -> f64 {
         let regions = noisy.tree.regions().len();
         let fixed = (0..regions).filter(|&region| totals.of(region).is_some()).count();
         let measured = regions * noisy.sizes - if noisy.sizes > 0 { fixed } else { 0 };
@@ -409,7 +413,7 @@ fn nothing_to_count() {
 #[should_panic(expected = "without a place")]
 fn a_total_needs_leaves() {
     let empty = tree(1, []);
-    cumulative(&NoisyCounts::new(&empty, 1, &[0.0], Weights::Equal), Totals::Root(1));
+    cumulative(&NoisyCounts::new(&empty, 1, &[0.0], Weights::Equal), KnownTotals::Root(1));
 }
 
 #[test]
@@ -417,5 +421,5 @@ fn a_total_needs_leaves() {
 fn totals_must_add_up() {
     let tree = tree(1, [vec![0]]);
     let noisy = NoisyCounts::new(&tree, 1, &[0.0, 0.0], Weights::Equal);
-    cumulative(&noisy, Totals::Regions(&[1, 2]));
+    cumulative(&noisy, KnownTotals::Regions(&[1, 2]));
 }

@@ -36,17 +36,8 @@
 //! makes their parents' up to 40 % larger.
 
 use crate::coco::{Coco, Estimate, Run};
+use crate::hierarchy::consistency::known::CutNoise;
 use crate::work::poll;
-
-/// Of a region's estimate.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Noise {
-    pub variance: f64,
-    /// Whether what was released of a region above smoothed the columns.
-    pub smoothed: bool,
-    /// The largest size that occurs.
-    pub max_size: u64,
-}
 
 /// An estimate with fractions of groups.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -98,7 +89,7 @@ fn width(stretch: usize) -> f64 {
     if stretch < 2 { 1.0 } else { 2f64.powi(stretch as i32 / 2 - 1) }
 }
 
-impl Noise {
+impl CutNoise {
     /// Of a cumulative count where there are so many groups per size.
     fn variance_at(self, density: f64) -> f64 {
         let v = self.variance;
@@ -176,12 +167,10 @@ fn steps(parts: impl Iterator<Item = (u64, u128)>) -> Vec<Step> {
 impl Curve {
     /// What is known of a region from its own estimate and from the curves of its children, if it has
     /// any; they have as many groups together.
-    ///
-    /// `checkpoint` is called for each child; it may unwind.
-    pub(super) fn new(estimate: &Estimate, noise: Noise, children: &[Curve]) -> Curve {
+    pub(super) fn new(estimate: &Estimate, noise: CutNoise, children: &[Curve]) -> Curve {
         let densities = densities(estimate, noise.max_size);
-        let variances = |noise: Noise| densities.iter().map(move |d| noise.variance_at(*d));
-        let as_part = variances(Noise { smoothed: false, ..noise });
+        let variances = |noise: CutNoise| densities.iter().map(move |d| noise.variance_at(*d));
+        let as_part = variances(CutNoise { smoothed: false, ..noise });
         let own = estimate.runs().iter().map(|run| (run.size, u128::from(run.groups) * PARTS));
         if children.is_empty() {
             return Curve { steps: steps(own), variances: as_part.collect() };
@@ -239,7 +228,7 @@ impl Curve {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::coco::{CocoMechanism, EstimatedRun, Method, Profile};
+    use crate::coco::{EstimatedRun, Estimator, HistogramMeasurement, Profile};
     use proptest::prelude::*;
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
@@ -252,7 +241,7 @@ pub(super) mod tests {
     }
 
     pub(in super::super) fn curve(runs: &[(u64, u64)], variance: f64, children: &[Curve]) -> Curve {
-        let noise = Noise { variance, smoothed: false, max_size: MAX_SIZE };
+        let noise = CutNoise { variance, smoothed: false, max_size: MAX_SIZE };
         Curve::new(&estimate(runs), noise, children)
     }
 
@@ -352,17 +341,18 @@ pub(super) mod tests {
         let exact = counts(&truth);
         for epsilon in [0.1, 0.5, 2.0] {
             for smoothed in [false, true] {
-                let new = CocoMechanism::new(Method::Cut, truth.groups(), MAX_SIZE, 1, epsilon);
-                let mut mechanism = new.unwrap();
-                let noise = Noise { variance: mechanism.variance(), smoothed, max_size: MAX_SIZE };
+                let of_all = HistogramMeasurement::new(Estimator::Cut, MAX_SIZE, 1, epsilon);
+                let mut measurement = of_all.unwrap().of_groups(truth.groups());
+                let variance = measurement.noise().variance();
+                let noise = CutNoise { variance, smoothed, max_size: MAX_SIZE };
                 if smoothed {
-                    mechanism = mechanism.below(&profile);
+                    measurement = measurement.below(&profile);
                 }
                 let stretches = stretch(MAX_SIZE - 1) + 1;
                 let (mut seen, mut declared) = (vec![0.0; stretches], vec![0.0; stretches]);
                 for seed in 0..40 {
                     let mut words = ChaCha20Rng::seed_from_u64(seed);
-                    let estimate = mechanism.release(&truth, &mut words);
+                    let estimate = measurement.release(&truth, &mut words);
                     let densities = densities(&estimate, MAX_SIZE);
                     let released = counts(estimate.released().histogram());
                     for (size, (released, exact)) in released.iter().zip(&exact).enumerate() {

@@ -11,17 +11,15 @@
 
 use super::curve::{Curve, Step};
 use crate::coco::{Coco, Run};
-use crate::work::poll;
+use crate::work::done;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Runs of the region between two calls of the checkpoint.
-const RUNS_PER_CHECKPOINT: usize = 1 << 10;
+/// To weigh a claim against others takes about as long as so many draws.
+const DRAWS_PER_CLAIM: u64 = 10;
 
 /// One histogram per child. They sum to the region's; each has as many groups as its curve, and these
 /// together as many as the region.
-///
-/// `checkpoint` is called every few thousand steps; it may unwind.
 pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
     let mut shares: Vec<Vec<Run>> = vec![Vec::new(); children.len()];
     let mut cursors: Vec<Cursor> = children.iter().map(Cursor::new).collect();
@@ -32,10 +30,7 @@ pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
         .collect();
 
     let (mut holders, mut claims) = (Vec::new(), Vec::new());
-    for (number, run) in region.runs().iter().enumerate() {
-        if number.is_multiple_of(RUNS_PER_CHECKPOINT) {
-            poll();
-        }
+    for run in region.runs() {
         let mut places = run.groups;
         while let Some(&Reverse((size, _))) = by_size.peek()
             && places > 0
@@ -49,6 +44,7 @@ pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
                 holders.push(child);
                 claims.push(cursors[child].claim(run.size));
             }
+            done(DRAWS_PER_CLAIM * claims.len() as u64);
             let taken = allot(&claims, places);
             for (&child, groups) in holders.iter().zip(taken) {
                 if groups > 0 {
@@ -221,6 +217,7 @@ mod tests {
                 claims.into_iter().map(|(wanted, groups)| Claim { wanted, groups }).collect();
             let all: u64 = claims.iter().map(|claim| claim.groups).sum();
             let places = (all as f64 * share) as u64;
+            done(DRAWS_PER_CLAIM * claims.len() as u64);
             let taken = allot(&claims, places);
             prop_assert_eq!(taken.iter().sum::<u64>(), places);
             let level = level(&claims, places as f64);
@@ -243,7 +240,8 @@ mod tests {
             let all: u64 = groups.iter().sum();
             // also where nearly all get all that they have, which is then rounded up
             for places in [places, all - 1 - places % all.min(100)] {
-                let taken = allot(&claims, places);
+                done(DRAWS_PER_CLAIM * claims.len() as u64);
+            let taken = allot(&claims, places);
                 prop_assert_eq!(taken.iter().sum::<u64>(), places.min(all));
                 prop_assert!(taken.iter().zip(&groups).all(|(taken, groups)| taken <= groups));
             }

@@ -1,13 +1,16 @@
 //! The integer problem: counts from which single units are moved.
 
-use super::super::noisy_counts::{NoisyCounts, Target};
-use super::super::tree::Tree;
 use super::relaxation::rank;
-use crate::work::poll;
+use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, Target};
+use crate::hierarchy::tree::Tree;
+use crate::work::{done, poll};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
+
+/// To move a unit along a path of the tree takes about as long as so many draws.
+const DRAWS_PER_UNIT: u64 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -157,13 +160,9 @@ impl<'a> Allocation<'a> {
     }
 
     fn shift(&mut self, top: usize, direction: Direction, worthwhile: impl Fn(Moves) -> bool) {
-        let mut units = 0u64;
         while worthwhile(self.moves[top]) {
             self.shift_unit(top, direction);
-            units += 1;
-            if units.is_multiple_of(1024) {
-                poll();
-            }
+            done(DRAWS_PER_UNIT);
         }
     }
 
@@ -228,10 +227,8 @@ pub(super) fn reach(
         roots.iter().enumerate().map(|(size, moves)| offer(size, moves)).collect();
     // most sizes have no part in this
     let mut changed: HashMap<usize, Allocation> = HashMap::new();
-    for unit in 0..sum.abs_diff(total) {
-        if unit.is_multiple_of(1024) {
-            poll();
-        }
+    for _ in 0..sum.abs_diff(total) {
+        done(DRAWS_PER_UNIT);
         let Some(mut best) = offers.peek_mut() else { break };
         let Reverse((_, size)) = *best;
         let allocation = changed.entry(size).or_insert_with(|| {

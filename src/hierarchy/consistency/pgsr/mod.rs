@@ -1,4 +1,4 @@
-//! PGSR: the consistent counts nearest to noisy ones, as exact integers (Fioretto, Van Hentenryck,
+//! `pgsr`, PGSR: the consistent counts nearest to noisy ones, as exact integers (Fioretto, Van Hentenryck,
 //! Zhu 2020, the post-processing of M_H^dp), without the paper's cost tables.
 //!
 //! Given noisy counts y and weights w > 0 per region and size, find integers x >= 0 that minimise
@@ -77,14 +77,37 @@ mod relaxation;
 
 pub(super) use relaxation::last_price;
 
+use super::known::{Consistent, Known, Quantity};
+use super::method::ConsistencyMethod;
 use super::noisy_counts::NoisyCounts;
+use crate::coco::Estimator;
+use crate::hierarchy::observer::Observer;
 use allocation::{Allocation, Tournament, reach};
 use relaxation::Market;
 
+pub(super) struct Pgsr;
+
+impl ConsistencyMethod for Pgsr {
+    fn name(&self) -> &'static str {
+        "pgsr"
+    }
+
+    fn quantity(&self) -> Quantity {
+        Quantity::Counts
+    }
+
+    /// What solves for cells wants all of them measured.
+    fn auto(&self) -> Estimator {
+        Estimator::Hc
+    }
+
+    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+        known.solved_exactly(pgsr)
+    }
+}
+
 /// The consistent counts of least cost: integers >= 0 in the order of the noisy ones, children
 /// summing to their parents for every size, the root's summing to `total` if it is given.
-///
-/// `checkpoint` is called every few milliseconds; it may unwind.
 ///
 /// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
 pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
@@ -110,8 +133,6 @@ pub fn pgsr(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
 
 /// The real-valued optimum of the same problem, of which [`pgsr`] is the integer one: the counts
 /// add up but for rounding errors. Rounded one by one, as M_H^r does, they would not any more.
-///
-/// `checkpoint` is called every few milliseconds; it may unwind.
 ///
 /// Panics where a total cannot be met: above 2^62, or above 0 where there are no leaves or sizes.
 pub fn pgsr_relaxed(noisy: &NoisyCounts, total: Option<u64>) -> Vec<f64> {

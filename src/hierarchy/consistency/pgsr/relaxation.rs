@@ -1,7 +1,7 @@
 //! The real-valued problem: responses to prices.
 
-use super::super::noisy_counts::{NoisyCounts, Target};
-use super::super::tree::Tree;
+use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, Target};
+use crate::hierarchy::tree::Tree;
 use crate::work::poll;
 use std::mem::take;
 use std::ops::Range;

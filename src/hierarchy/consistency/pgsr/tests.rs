@@ -4,7 +4,7 @@
 use super::allocation::*;
 use super::relaxation::*;
 use super::*;
-use crate::hierarchy::noisy_counts::{LARGEST_SUM, Target, Weights};
+use crate::hierarchy::consistency::noisy_counts::{LARGEST_SUM, Target, Weights};
 use crate::hierarchy::tree::Tree;
 use crate::work::watched;
 use proptest::prelude::*;
