@@ -1,11 +1,13 @@
 //! pg_dp: differentially private statistics released from inside PostgreSQL.
 //!
-//! Modules depend downwards only: `pg` -> `hierarchy` -> `coco` -> `privacy` -> `noise`, and
-//! `pg` -> `ranges` -> `privacy`. Everything but `pg` knows nothing of PostgreSQL and builds without
-//! it.
+//! Modules depend downwards only: `pg` -> `hierarchy` -> `counting` -> `coco` -> `fit` -> `charge` ->
+//! `privacy` -> `noise` and `work`, and `pg` -> `ranges` -> `charge`. Everything but `pg` knows
+//! nothing of PostgreSQL and builds without it.
 
 pub mod charge;
 pub mod coco;
+pub mod counting;
+mod fit;
 pub mod hierarchy;
 pub mod noise;
 pub mod privacy;

@@ -3,8 +3,9 @@
 #[path = "../examples/census/population.rs"]
 mod population;
 
-use pg_dp::coco::{Coco, DpCoco};
-use pg_dp::hierarchy::{ReleasePlan, Tree, release};
+use pg_dp::charge::Receipt;
+use pg_dp::coco::Coco;
+use pg_dp::hierarchy::{Mechanism, Request, Tree};
 use pg_dp::noise::words_from_system;
 use population::Census;
 use std::num::NonZeroUsize;
@@ -77,19 +78,14 @@ fn releases_of_small_ones_add_up() {
         let (tree, leaves) = tree(&census);
         for (estimator, consistency) in METHODS {
             for epsilon in [0.1, 1.0] {
-                let plan = ReleasePlan::new(
-                    levels,
-                    epsilon,
-                    &[estimator.to_string()],
-                    consistency,
-                    census.max_size as i64,
-                    None,
-                    1,
-                );
+                let request = Request::new(levels, epsilon)
+                    .by(&[estimator], consistency)
+                    .up_to(census.max_size as i64);
+                let receipt = Receipt::uncharged(Mechanism::new(&request).unwrap());
                 let released =
-                    release(&plan.unwrap(), &tree, leaves.clone(), words, threads, &mut ())
-                        .unwrap();
-                let released: Vec<Coco> = released.iter().map(DpCoco::histogram).cloned().collect();
+                    receipt.release(&tree, leaves.clone(), words, threads, &mut ()).unwrap();
+                let released: Vec<Coco> =
+                    released.histograms.iter().map(|region| region.histogram().clone()).collect();
                 assert_eq!(released[0].groups(), census.groups, "{estimator}, {consistency}");
                 let sums = tree.sums(released[tree.leaves()].to_vec());
                 assert_eq!(released, sums, "{estimator}, {consistency}");

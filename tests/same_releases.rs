@@ -18,10 +18,11 @@ const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/same_releases
 /// All that is called of the library, and nothing else: its values go in and out as words, numbers
 /// and JSON.
 mod library {
+    use pg_dp::charge::{Costs, Receipt};
     use pg_dp::coco::{Coco, DpCoco, Run};
     use pg_dp::hierarchy::{
-        self, Consistency, Mechanism, NoisyTable, Observer, Prior, Question, RegionRows,
-        ReleaseError, ReleasePlan, Released, Shape, Tree,
+        self, Consistency, HistogramMechanism, Mechanism, NoisyTable, Observer, Prior, RegionRows,
+        ReleaseError, Released, Request, Shape, Tree,
     };
     use pg_dp::ranges::{
         self, Bins, Bounds, DpRanges, ExplainedMethod, Loss, MethodChoice, PlanePlan, RangePlan,
@@ -68,11 +69,20 @@ mod library {
         Tree::from_leaves(depth, leaves).unwrap()
     }
 
+    fn request(asked: Asked) -> Request {
+        Request {
+            levels: asked.levels,
+            epsilon: asked.epsilon,
+            estimators: owned(asked.estimators),
+            consistency: asked.consistency.to_string(),
+            max_size: asked.max_size,
+            shares: asked.shares.map(<[f64]>::to_vec),
+            rows_per_unit: asked.rows_per_unit,
+        }
+    }
+
     fn mechanism(asked: Asked) -> Result<Mechanism, String> {
-        let Asked { levels, epsilon, consistency, max_size, shares, rows_per_unit, .. } = asked;
-        let estimators = owned(asked.estimators);
-        Mechanism::new(levels, epsilon, &estimators, consistency, max_size, shares, rows_per_unit)
-            .map_err(|error| format!("{error} {}", error.hint()))
+        Mechanism::new(&request(asked)).map_err(|error| format!("{error} {}", error.hint()))
     }
 
     /// One histogram per region, and the noisy errors of candidates.
@@ -90,18 +100,18 @@ mod library {
         let threads = NonZeroUsize::new(threads).unwrap();
         let observer: &mut dyn Observer = &mut ();
         let released: Result<Released, ReleaseError> =
-            mechanism.release(&tree, leaves, &mut words, threads, observer);
+            Receipt::uncharged(mechanism).release(&tree, leaves, &mut words, threads, observer);
         let Released { histograms, errors } = released.map_err(|error| error.to_string())?;
         Ok((histograms.iter().map(|released| pairs(released.histogram())).collect(), errors))
     }
 
     /// What is charged, and its description.
     pub fn hierarchy_ledger(asked: Asked) -> Result<Value, String> {
-        let mechanism = mechanism(asked)?;
+        let cost = mechanism(asked)?.cost();
         Ok(json!({
-            "epsilon": mechanism.epsilon().decimal(),
-            "rho": mechanism.rho(),
-            "mechanism": mechanism.describe(),
+            "epsilon": cost.epsilon.decimal(),
+            "rho": cost.rho,
+            "mechanism": cost.mechanism,
         }))
     }
 
@@ -113,13 +123,10 @@ mod library {
         truth: &[(u64, u64)],
         seed: u64,
     ) -> Vec<(u64, u64)> {
-        let words = owned(&[estimator]);
-        let plan = ReleasePlan::new(1, epsilon, &words, "none", max_size, None, 1).unwrap();
-        let level = plan.levels()[0].as_ref().unwrap();
-        let truth = coco(truth);
-        let mechanism = plan.mechanism(level, truth.groups()).unwrap();
+        let receipt =
+            Receipt::uncharged(HistogramMechanism::new(epsilon, estimator, max_size).unwrap());
         let mut words = ChaCha20Rng::seed_from_u64(seed);
-        let released: DpCoco = mechanism.release(&truth, &mut words).released();
+        let released: DpCoco = receipt.release(&coco(truth), &mut words, &mut ());
         pairs(released.histogram())
     }
 
@@ -157,14 +164,15 @@ mod library {
         leaves: &Leaves,
         mean_size: Option<f64>,
     ) -> Value {
-        let Asked { levels, epsilon, max_size, shares, rows_per_unit, .. } = asked;
-        let question = Question { levels, epsilon, max_size, shares, rows_per_unit };
+        let Asked { levels, max_size, .. } = asked;
+        // what is chosen is what a release does that is told neither
+        let request = request(Asked { estimators: &["auto"], consistency: "matching", ..asked });
         let (estimators, consistency) = (estimators.map(owned), consistency.map(owned));
         let (tree, leaves) = tree(levels - 1, leaves);
         let groups: Vec<u64> = leaves.iter().map(Coco::groups).collect();
-        let candidates = question
-            .candidates(estimators.as_deref(), consistency.as_deref(), groups.iter().sum())
-            .unwrap();
+        let (estimators, consistency) = (estimators.as_deref(), consistency.as_deref());
+        let all = groups.iter().sum();
+        let candidates = hierarchy::candidates(&request, estimators, consistency, all).unwrap();
         let prior = match mean_size {
             Some(mean) => {
                 Prior::Shape { shape: Shape::heavy_tailed(mean, max_size as u64).unwrap(), groups }

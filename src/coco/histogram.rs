@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The largest size and the largest number of groups: what PostgreSQL's `bigint` holds.
-pub(super) const LARGEST: u64 = i64::MAX as u64;
+pub(crate) const LARGEST: u64 = i64::MAX as u64;
 
 /// How many distinct sizes a histogram that is read or aggregated may have: some hundred megabytes.
 /// Releases cap sizes at max_size, which is less.
@@ -33,7 +33,7 @@ pub struct DpCoco(Coco);
 
 impl Coco {
     /// The runs as they are, if they keep the type's promises.
-    pub(super) fn from_sorted_runs(runs: Vec<Run>) -> Option<Coco> {
+    pub(crate) fn from_sorted_runs(runs: Vec<Run>) -> Option<Coco> {
         let ascending = runs.windows(2).all(|pair| pair[0].size < pair[1].size);
         let in_range =
             runs.iter().all(|run| run.size <= LARGEST && (1..=LARGEST).contains(&run.groups));
@@ -43,7 +43,7 @@ impl Coco {
     }
 
     /// Of runs in ascending order of size, each size once; those without groups are left out.
-    pub(super) fn from_ascending(runs: impl Iterator<Item = Run>) -> Coco {
+    pub(crate) fn from_ascending(runs: impl Iterator<Item = Run>) -> Coco {
         let mut left = LARGEST;
         let runs = runs.filter_map(|Run { size, groups }| {
             let groups = groups.min(left);
@@ -65,6 +65,15 @@ impl Coco {
     /// The histogram with all sizes above `max_size` counted at `max_size`.
     pub(crate) fn capped(&self, max_size: u64) -> impl Iterator<Item = Run> + '_ {
         self.runs.iter().map(move |run| Run { size: run.size.min(max_size), ..*run })
+    }
+
+    /// H[0..=K] for K = `max_size`.
+    pub(super) fn counts(&self, max_size: u64) -> Vec<i64> {
+        let mut counts = vec![0; max_size as usize + 1];
+        for run in self.capped(max_size) {
+            counts[run.size as usize] += run.groups as i64;
+        }
+        counts
     }
 }
 

@@ -6,35 +6,19 @@
 //! It is held as runs (size, groups), so the work grows with the number of distinct sizes or with
 //! K, never with G, except for the noise of `Hg`.
 
-mod cut;
-mod cut_choice;
 mod estimate;
-mod group_key;
-mod group_sizes;
+mod estimators;
 mod histogram;
-mod isotonic;
-mod mechanism;
-mod prior;
-mod region_tallies;
-mod simplex;
-mod smoothing;
 mod statistics;
 mod storage;
-mod tallies;
 
-pub use cut_choice::Profile;
 pub use estimate::{Estimate, EstimatedRun};
-pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
-pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};
+pub use estimators::{Estimator, HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement, Profile};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
-pub use mechanism::{CocoMechanism, MAX_SIZE_LIMIT, Method};
-pub use region_tallies::{
-    RegionHistograms, RegionTallies, TooManyRegions, read_histograms, write_histograms,
-};
 pub use statistics::{StatisticsError, emd};
+pub use storage::CocoFormatError;
 
-pub(crate) use isotonic::{Arithmetic, Block, pool_adjacent_violators};
-pub(crate) use simplex::project_weighted;
+#[cfg(test)]
+pub(crate) use histogram::{LARGEST, tests::of_sizes};
 pub(crate) use statistics::emd_with_empty_groups;
-pub use storage::FormatError;
-pub use tallies::Tallies;
+pub(crate) use storage::take_histogram;

@@ -86,8 +86,8 @@ pub fn emd(a: &Coco, b: &Coco) -> Result<u64, StatisticsError> {
     Ok(emd_with_empty_groups(a, b))
 }
 
-/// The same for any two histograms, the one with fewer groups filled up with empty ones: the sum over i
-/// of |S(i) - S'(i)|, S(i) being the number of groups of more than i entities.
+/// The earth mover's distance of any two histograms, the one with fewer groups filled up with empty
+/// ones: the sum over i of |S(i) - S'(i)|, S(i) being the number of groups of more than i entities.
 pub(crate) fn emd_with_empty_groups(a: &Coco, b: &Coco) -> u64 {
     let [mut a, mut b] = [a, b].map(|histogram| histogram.runs().iter().rev().peekable());
     let (mut more, mut distance, mut last) = (0i128, 0u128, 0u64);
@@ -105,7 +105,7 @@ pub(crate) fn emd_with_empty_groups(a: &Coco, b: &Coco) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::histogram::tests::of_sizes;
+    use super::super::of_sizes;
     use super::*;
     use proptest::prelude::*;
 

@@ -4,18 +4,15 @@
 //! writes them (a length and pairs of variable-length integers).
 
 use super::histogram::{Coco, LARGEST, MAX_DISTINCT_SIZES, Run, Tally};
-use crate::work::poll;
+use crate::work::Paced;
 use std::fmt::{self, Write};
 
 /// The first byte of every stored histogram; a new layout takes the next number.
 const VERSION: u8 = 1;
 
-/// Sizes read or written between two calls of the caller's checkpoint.
-pub(super) const CHECKPOINT_EVERY: usize = 1 << 14;
-
 /// Why a text or a byte string is no histogram. Messages never repeat the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FormatError {
+pub enum CocoFormatError {
     Braces,
     Pair,
     Number,
@@ -25,54 +22,50 @@ pub enum FormatError {
     Corrupt,
 }
 
-impl fmt::Display for FormatError {
+impl fmt::Display for CocoFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FormatError::Braces => write!(f, "the histogram must stand in braces"),
-            FormatError::Pair => write!(f, "each entry must be size:groups"),
-            FormatError::Number => {
+            CocoFormatError::Braces => write!(f, "the histogram must stand in braces"),
+            CocoFormatError::Pair => write!(f, "each entry must be size:groups"),
+            CocoFormatError::Number => {
                 write!(f, "sizes and numbers of groups must be integers from 0 to {LARGEST}")
             }
-            FormatError::Overflow => write!(f, "there are more than {LARGEST} groups"),
-            FormatError::TooLong => {
+            CocoFormatError::Overflow => write!(f, "there are more than {LARGEST} groups"),
+            CocoFormatError::TooLong => {
                 write!(f, "there are more than {MAX_DISTINCT_SIZES} different sizes")
             }
-            FormatError::Version(version) => {
+            CocoFormatError::Version(version) => {
                 write!(f, "format version {version} is not known, expected {VERSION}")
             }
-            FormatError::Corrupt => write!(f, "the binary form is damaged"),
+            CocoFormatError::Corrupt => write!(f, "the binary form is damaged"),
         }
     }
 }
 
-impl std::error::Error for FormatError {}
+impl std::error::Error for CocoFormatError {}
 
 impl Coco {
-    /// Reads `{size:groups, ...}`, in any order; entries of one size add up. `checkpoint` is called
-    /// every few milliseconds; it may unwind.
-    pub fn parse(text: &str) -> Result<Coco, FormatError> {
+    /// Reads `{size:groups, ...}`, in any order; entries of one size add up.
+    pub fn parse(text: &str) -> Result<Coco, CocoFormatError> {
         let inner = text
             .trim()
             .strip_prefix('{')
             .and_then(|rest| rest.strip_suffix('}'))
-            .ok_or(FormatError::Braces)?;
+            .ok_or(CocoFormatError::Braces)?;
         let mut tally = Tally::default();
         let mut total = 0u64;
         if !inner.trim().is_empty() {
-            for (i, entry) in inner.split(',').enumerate() {
-                if i.is_multiple_of(CHECKPOINT_EVERY) {
-                    poll();
-                }
-                let (size, groups) = entry.split_once(':').ok_or(FormatError::Pair)?;
+            for entry in inner.split(',').paced() {
+                let (size, groups) = entry.split_once(':').ok_or(CocoFormatError::Pair)?;
                 let (size, groups) = (parse_number(size)?, parse_number(groups)?);
-                total = total.checked_add(groups).ok_or(FormatError::Overflow)?;
+                total = total.checked_add(groups).ok_or(CocoFormatError::Overflow)?;
                 tally.add(size, groups);
                 if tally.distinct_sizes() > MAX_DISTINCT_SIZES {
-                    return Err(FormatError::TooLong);
+                    return Err(CocoFormatError::TooLong);
                 }
             }
         }
-        if total > LARGEST { Err(FormatError::Overflow) } else { Ok(tally.histogram()) }
+        if total > LARGEST { Err(CocoFormatError::Overflow) } else { Ok(tally.histogram()) }
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -80,25 +73,25 @@ impl Coco {
         postcard::to_extend(self.runs(), vec![VERSION]).unwrap_or_default()
     }
 
-    /// Reads what [`Coco::to_bytes`] gives. `checkpoint`: as for [`Coco::parse`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Coco, FormatError> {
-        let (version, body) = bytes.split_first().ok_or(FormatError::Corrupt)?;
+    /// Reads what [`Coco::to_bytes`] gives.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Coco, CocoFormatError> {
+        let (version, body) = bytes.split_first().ok_or(CocoFormatError::Corrupt)?;
         if *version != VERSION {
-            return Err(FormatError::Version(*version));
+            return Err(CocoFormatError::Version(*version));
         }
         match take_histogram(body)? {
             (histogram, []) => Ok(histogram),
-            _ => Err(FormatError::Corrupt),
+            _ => Err(CocoFormatError::Corrupt),
         }
     }
 
-    /// What [`Coco::parse`] reads. `checkpoint`: as there.
+    /// What [`Coco::parse`] reads.
     pub fn to_text(&self) -> String {
         let entry = |text: &mut String, run: &Run| write!(text, "{}:{}", run.size, run.groups);
         self.in_braces(", ", entry)
     }
 
-    /// `{"1":2,"2":1,"4":1}`. `checkpoint`: as for [`Coco::parse`].
+    /// `{"1":2,"2":1,"4":1}`.
     pub fn to_json(&self) -> String {
         let entry = |text: &mut String, run: &Run| write!(text, "\"{}\":{}", run.size, run.groups);
         self.in_braces(",", entry)
@@ -110,10 +103,7 @@ impl Coco {
         entry: impl Fn(&mut String, &Run) -> fmt::Result,
     ) -> String {
         let mut text = String::from("{");
-        for (i, run) in self.runs().iter().enumerate() {
-            if i.is_multiple_of(CHECKPOINT_EVERY) {
-                poll();
-            }
+        for (i, run) in self.runs().iter().paced().enumerate() {
             text.push_str(if i == 0 { "" } else { separator });
             let _ = entry(&mut text, run); // writing into a string cannot fail
         }
@@ -123,30 +113,27 @@ impl Coco {
 }
 
 /// Reads runs as postcard writes them; gives back the bytes that follow them.
-pub(super) fn take_histogram(bytes: &[u8]) -> Result<(Coco, &[u8]), FormatError> {
+pub(crate) fn take_histogram(bytes: &[u8]) -> Result<(Coco, &[u8]), CocoFormatError> {
     // the length comes first; nothing is allocated for one that cannot be
     let (length, mut rest) = match postcard::take_from_bytes::<usize>(bytes) {
-        Ok((length, _)) if length > MAX_DISTINCT_SIZES => return Err(FormatError::TooLong),
+        Ok((length, _)) if length > MAX_DISTINCT_SIZES => return Err(CocoFormatError::TooLong),
         Ok(taken) => taken,
-        Err(_) => return Err(FormatError::Corrupt),
+        Err(_) => return Err(CocoFormatError::Corrupt),
     };
     let mut runs = Vec::with_capacity(length.min(rest.len()));
-    for i in 0..length {
-        if i.is_multiple_of(CHECKPOINT_EVERY) {
-            poll();
-        }
+    for _ in (0..length).paced() {
         let run: Run;
-        (run, rest) = postcard::take_from_bytes(rest).map_err(|_| FormatError::Corrupt)?;
+        (run, rest) = postcard::take_from_bytes(rest).map_err(|_| CocoFormatError::Corrupt)?;
         runs.push(run);
     }
-    let histogram = Coco::from_sorted_runs(runs).ok_or(FormatError::Corrupt)?;
+    let histogram = Coco::from_sorted_runs(runs).ok_or(CocoFormatError::Corrupt)?;
     Ok((histogram, rest))
 }
 
-fn parse_number(text: &str) -> Result<u64, FormatError> {
+fn parse_number(text: &str) -> Result<u64, CocoFormatError> {
     match text.trim().parse::<u64>() {
         Ok(number) if number <= LARGEST => Ok(number),
-        _ => Err(FormatError::Number),
+        _ => Err(CocoFormatError::Number),
     }
 }
 
@@ -158,7 +145,7 @@ impl fmt::Display for Coco {
 
 #[cfg(test)]
 mod tests {
-    use super::super::histogram::tests::of_sizes;
+    use super::super::of_sizes;
     use super::*;
     use proptest::prelude::*;
 
@@ -193,20 +180,20 @@ mod tests {
     #[test]
     fn what_is_no_histogram_is_refused() {
         for (text, error) in [
-            ("", FormatError::Braces),
-            ("{1:1", FormatError::Braces),
-            ("{1}", FormatError::Pair),
-            ("{1:1,}", FormatError::Pair),
-            ("{-1:1}", FormatError::Number),
-            ("{1:x}", FormatError::Number),
-            ("{1:9223372036854775808}", FormatError::Number),
-            ("{1:9223372036854775807, 2:1}", FormatError::Overflow),
+            ("", CocoFormatError::Braces),
+            ("{1:1", CocoFormatError::Braces),
+            ("{1}", CocoFormatError::Pair),
+            ("{1:1,}", CocoFormatError::Pair),
+            ("{-1:1}", CocoFormatError::Number),
+            ("{1:x}", CocoFormatError::Number),
+            ("{1:9223372036854775808}", CocoFormatError::Number),
+            ("{1:9223372036854775807, 2:1}", CocoFormatError::Overflow),
         ] {
             assert_eq!(Coco::parse(text), Err(error), "{text}");
         }
-        assert_eq!(Coco::from_bytes(&[]), Err(FormatError::Corrupt));
-        assert_eq!(Coco::from_bytes(&[2, 0]), Err(FormatError::Version(2)));
-        assert_eq!(Coco::from_bytes(&[1, 0, 0]), Err(FormatError::Corrupt));
-        assert_eq!(Coco::from_bytes(&[1, 255, 255, 255, 255, 15]), Err(FormatError::TooLong));
+        assert_eq!(Coco::from_bytes(&[]), Err(CocoFormatError::Corrupt));
+        assert_eq!(Coco::from_bytes(&[2, 0]), Err(CocoFormatError::Version(2)));
+        assert_eq!(Coco::from_bytes(&[1, 0, 0]), Err(CocoFormatError::Corrupt));
+        assert_eq!(Coco::from_bytes(&[1, 255, 255, 255, 255, 15]), Err(CocoFormatError::TooLong));
     }
 }

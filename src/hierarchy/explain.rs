@@ -3,11 +3,13 @@
 //!
 //! The data come from a [`Prior`], which is public, and so is all that follows.
 
-use super::error::level_error;
-use super::plan::PlanError;
+use super::consistency::Consistency;
+use super::distance::level_error;
+use super::observer::Observer;
+use super::plan::{PlanError, Request, names_of_levels};
 use super::prior::Prior;
-use super::release::{Observer, ReleaseError};
-use super::selection::{Mechanism, words_of_levels};
+use super::release::ReleaseError;
+use super::selection::Mechanism;
 use super::tree::Tree;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -22,21 +24,7 @@ const CONSISTENCY: [&str; 2] = ["matching", "bottom_up"];
 /// group of every level, and for every simulation.
 pub const MAX_GROUPS_OF_HG: u64 = 10_000_000;
 
-/// What `dp_hierarchy_release` does unless told otherwise (its defaults in sql/).
-const CHOSEN: (&str, &str) = ("auto", "matching");
-
-/// What a release would be asked for, but for estimators and consistency.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    pub levels: usize,
-    pub epsilon: f64,
-    pub max_size: i64,
-    /// For what is not `bottom_up`, which has none.
-    pub shares: Option<&'a [f64]>,
-    pub rows_per_unit: u32,
-}
-
-/// One way to answer.
+/// One way to release.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// As a release takes them.
@@ -57,67 +45,68 @@ pub struct ExpectedError {
     pub standard_error: f64,
 }
 
-impl Question<'_> {
-    fn mechanism(&self, estimators: &[String], consistency: &str) -> Result<Mechanism, PlanError> {
-        let shares = self.shares.filter(|_| consistency != "bottom_up");
-        let Question { levels, epsilon, max_size, rows_per_unit, .. } = *self;
-        Mechanism::new(levels, epsilon, estimators, consistency, max_size, shares, rows_per_unit)
+/// Every estimator with every consistency method, in their order, each mechanism once.
+///
+/// `request`: what a release would be asked for, if it were told no estimators and no consistency; its
+/// shares are for what is measured on all levels. `estimators`: a name for all levels, or one per
+/// level with slashes between them (`Hc/Hc/Hg`), or a choice (`select:cut|Hc`); None for
+/// [`ESTIMATORS`], those that have a meaning. `consistency`: None for [`CONSISTENCY`]. `groups`: how
+/// many there are.
+///
+/// Errors: those of a release.
+pub fn candidates(
+    request: &Request,
+    estimators: Option<&[String]>,
+    consistency: Option<&[String]>,
+    groups: u64,
+) -> Result<Vec<Candidate>, PlanError> {
+    let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+    let consistency: Vec<String> =
+        consistency.map_or_else(|| owned(&CONSISTENCY), |names| names.to_vec());
+    let names: Vec<String> = estimators.map_or_else(|| owned(&ESTIMATORS), |n| n.to_vec());
+    if names.is_empty() {
+        return Err(PlanError::EstimatorCount { got: 0, levels: request.levels });
     }
-
-    /// Every estimator with every consistency method, in their order, each mechanism once.
-    ///
-    /// `estimators`: a word for all levels, or one per level with slashes between them (`Hc/Hc/Hg`), or
-    /// a choice (`select:cut|Hc`); None for [`ESTIMATORS`], those that have a meaning. `consistency`: None for [`CONSISTENCY`].
-    /// `groups`: how many there are.
-    ///
-    /// Errors: those of a release.
-    pub fn candidates(
-        &self,
-        estimators: Option<&[String]>,
-        consistency: Option<&[String]>,
-        groups: u64,
-    ) -> Result<Vec<Candidate>, PlanError> {
-        let owned = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
-        let consistency: Vec<String> =
-            consistency.map_or_else(|| owned(&CONSISTENCY), |words| words.to_vec());
-        let words: Vec<String> = estimators.map_or_else(|| owned(&ESTIMATORS), |w| w.to_vec());
-        if words.is_empty() {
-            return Err(PlanError::EstimatorCount { got: 0, levels: self.levels });
-        }
-        if consistency.is_empty() {
-            return Err(PlanError::Consistency { word: String::new() });
-        }
-        let chosen = self.mechanism(&[CHOSEN.0.to_string()], CHOSEN.1)?;
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for method in &consistency {
-            for word in &words {
-                let by_default = estimators.is_none();
-                if by_default && word == "Hg" && groups > MAX_GROUPS_OF_HG {
-                    continue;
-                }
-                let estimators = words_of_levels(word);
-                let mechanism = match self.mechanism(&estimators, method) {
-                    Err(PlanError::Meaningless { .. }) if by_default => continue,
-                    mechanism => mechanism?,
-                };
-                // a choice has several plans, and equal ones make the same choice
-                if candidates.iter().all(|known| known.mechanism.plans() != mechanism.plans()) {
-                    let chosen = mechanism.plans() == chosen.plans();
-                    let consistency = method.clone();
-                    candidates.push(Candidate { estimators, consistency, mechanism, chosen });
-                }
+    if consistency.is_empty() {
+        return Err(PlanError::Consistency { name: String::new() });
+    }
+    let default = Mechanism::new(request)?;
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for method in &consistency {
+        let alone = Consistency::parse(method).is_some_and(Consistency::measures_leaves_alone);
+        let shares = request.shares.clone().filter(|_| !alone);
+        for name in &names {
+            let by_default = estimators.is_none();
+            if by_default && name == "Hg" && groups > MAX_GROUPS_OF_HG {
+                continue;
+            }
+            let asked = Request {
+                estimators: names_of_levels(name),
+                consistency: method.clone(),
+                shares: shares.clone(),
+                ..request.clone()
+            };
+            let mechanism = match Mechanism::new(&asked) {
+                Err(PlanError::Meaningless { .. }) if by_default => continue,
+                mechanism => mechanism?,
+            };
+            // a choice has several plans, and equal ones make the same choice
+            if candidates.iter().all(|known| known.mechanism.plans() != mechanism.plans()) {
+                let chosen = mechanism.plans() == default.plans();
+                let Request { estimators, consistency, .. } = asked;
+                candidates.push(Candidate { estimators, consistency, mechanism, chosen });
             }
         }
-        Ok(candidates)
     }
+    Ok(candidates)
 }
 
 /// For every mechanism and each of its levels the mean error of a region, from so many simulated
 /// releases, two or more. The same arguments give the same answer: the words for the noise are those
 /// of a generator with a fixed seed. No other mechanism changes the figures of one.
 ///
-/// `tree`: with the leaves of the prior, and as many levels as the mechanisms have. `threads`: as for
-/// [`release`](super::release()).
+/// `tree`: with the leaves of the prior, and as many levels as the mechanisms have. `threads`: the
+/// most that measure regions at a time.
 ///
 /// Errors: those of a release.
 pub fn expected_errors(
@@ -160,15 +149,17 @@ fn mean(sample: &[f64]) -> ExpectedError {
 mod tests {
     use super::super::prior::Shape;
     use super::*;
+    use crate::charge::Receipt;
     use crate::coco::{Coco, Run};
 
     const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
-    const QUESTION: Question =
-        Question { levels: 2, epsilon: 1.0, max_size: 50, shares: None, rows_per_unit: 1 };
+    fn asked() -> Request {
+        Request::new(2, 1.0).up_to(50)
+    }
 
-    fn words(words: &[&str]) -> Vec<String> {
-        words.iter().map(|word| word.to_string()).collect()
+    fn owned(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| name.to_string()).collect()
     }
 
     /// Five regions of very different numbers of groups.
@@ -178,10 +169,9 @@ mod tests {
         (tree, Prior::Shape { shape: Shape::heavy_tailed(4.0, 50).unwrap(), groups })
     }
 
-    fn candidates(estimators: Option<&[&str]>, consistency: Option<&[&str]>) -> Vec<Candidate> {
-        let estimators = estimators.map(words);
-        let consistency = consistency.map(words);
-        QUESTION.candidates(estimators.as_deref(), consistency.as_deref(), 1253).unwrap()
+    fn named(estimators: Option<&[&str]>, consistency: Option<&[&str]>) -> Vec<Candidate> {
+        let (estimators, consistency) = (estimators.map(owned), consistency.map(owned));
+        candidates(&asked(), estimators.as_deref(), consistency.as_deref(), 1253).unwrap()
     }
 
     fn names(candidates: &[Candidate]) -> Vec<String> {
@@ -190,7 +180,7 @@ mod tests {
 
     #[test]
     fn one_of_the_default_candidates_is_chosen() {
-        let all = candidates(None, None);
+        let all = named(None, None);
         assert_eq!(
             names(&all),
             [
@@ -204,23 +194,23 @@ mod tests {
         );
         let chosen: Vec<bool> = all.iter().map(|candidate| candidate.chosen).collect();
         assert_eq!(chosen, [true, false, false, false, false, false]);
-        let many = QUESTION.candidates(None, None, MAX_GROUPS_OF_HG + 1).unwrap();
+        let many = candidates(&asked(), None, None, MAX_GROUPS_OF_HG + 1).unwrap();
         assert!(many.iter().all(|candidate| candidate.estimators != ["Hg"]));
     }
 
     #[test]
     fn candidates_are_every_pair_that_has_a_meaning_once() {
-        assert_eq!(names(&candidates(None, Some(&["cumulative"]))), ["Hc cumulative"]);
-        let both = candidates(Some(&["Hc/Hg", "cut", "auto"]), Some(&["matching"]));
+        assert_eq!(names(&named(None, Some(&["cumulative"]))), ["Hc cumulative"]);
+        let both = named(Some(&["Hc/Hg", "cut", "auto"]), Some(&["matching"]));
         assert_eq!(names(&both), ["Hc/Hg matching", "cut matching"]);
         assert!(both[1].chosen && !both[0].chosen);
         let choices = ["select:cut|Hc/Hg", "select:auto|Hc/Hg", "select:cut|Hc"];
-        let choices = candidates(Some(&choices), Some(&["matching"]));
+        let choices = named(Some(&choices), Some(&["matching"]));
         assert_eq!(names(&choices), ["select:cut|Hc/Hg matching", "select:cut|Hc matching"]);
         assert!(choices.iter().all(|candidate| !candidate.chosen));
         let refused = |estimators: &[&str], consistency: &[&str]| {
-            let (estimators, consistency) = (words(estimators), words(consistency));
-            QUESTION.candidates(Some(&estimators), Some(&consistency), 1).unwrap_err()
+            let (estimators, consistency) = (owned(estimators), owned(consistency));
+            candidates(&asked(), Some(&estimators), Some(&consistency), 1).unwrap_err()
         };
         assert!(matches!(refused(&["Hg"], &["chain"]), PlanError::Meaningless { .. }));
         assert!(matches!(refused(&["select:Hg"], &["none"]), PlanError::Selection { .. }));
@@ -232,11 +222,12 @@ mod tests {
 
     #[test]
     fn shares_are_for_what_has_levels() {
-        let question = Question { shares: Some(&[0.25, 0.75]), ..QUESTION };
-        let all = question.candidates(None, None, 1).unwrap();
+        let request = Request { shares: Some(vec![0.25, 0.75]), ..asked() };
+        let all = candidates(&request, None, None, 1).unwrap();
         assert_eq!(all.len(), 6);
-        let at_leaves =
-            |candidate: &Candidate| candidate.mechanism.plans()[0].levels()[1].unwrap().epsilon;
+        let at_leaves = |candidate: &Candidate| {
+            candidate.mechanism.plans()[0].levels()[1].as_ref().unwrap().epsilon()
+        };
         assert_eq!(at_leaves(&all[0]), 0.75 * at_leaves(&all[3]));
     }
 
@@ -245,7 +236,7 @@ mod tests {
     #[test]
     fn expected_errors_are_those_of_releases() {
         let (tree, prior) = prior();
-        let candidates = candidates(
+        let candidates = named(
             Some(&["cut", "Hc", "Hg", "select:cut|Hc/Hg|H"]),
             Some(&["matching", "bottom_up", "pgsr"]),
         );
@@ -256,8 +247,9 @@ mod tests {
             for seed in 1_000_000..1_000_300 {
                 let mut words = ChaCha20Rng::seed_from_u64(seed);
                 let truth = prior.draw(&mut words);
+                let receipt = Receipt::uncharged((*mechanism).clone());
                 let released =
-                    mechanism.release(&tree, truth.clone(), &mut words, ONE, &mut ()).unwrap();
+                    receipt.release(&tree, truth.clone(), &mut words, ONE, &mut ()).unwrap();
                 let truth = tree.sums(truth);
                 for (level, errors) in errors.iter_mut().enumerate() {
                     let error = level_error(level, &tree, &released.histograms, &truth);
@@ -277,7 +269,7 @@ mod tests {
     #[test]
     fn figures_are_repeatable_and_do_not_depend_on_other_candidates() {
         let (tree, prior) = prior();
-        let all = candidates(None, None);
+        let all = named(None, None);
         let mechanisms: Vec<&Mechanism> = all.iter().map(|c| &c.mechanism).collect();
         let explain = |mechanisms: &[&Mechanism]| {
             expected_errors(mechanisms, &tree, &prior, 3, ONE, &mut ()).unwrap()
@@ -291,8 +283,8 @@ mod tests {
     fn a_histogram_is_taken_as_the_truth() {
         let leaf: Coco = [Run { size: 3, groups: 10 }].into_iter().collect();
         let (tree, leaves) = Tree::from_leaves(0, vec![(vec![], leaf)]).unwrap();
-        let question = Question { levels: 1, epsilon: 1e6, ..QUESTION };
-        let all = question.candidates(None, None, 10).unwrap();
+        let request = Request { levels: 1, epsilon: 1e6, ..asked() };
+        let all = candidates(&request, None, None, 10).unwrap();
         let mechanisms: Vec<&Mechanism> = all.iter().map(|c| &c.mechanism).collect();
         let expected =
             expected_errors(&mechanisms, &tree, &Prior::Leaves(leaves), 2, ONE, &mut ()).unwrap();

@@ -1,196 +1,166 @@
-//! What is measured of the regions of a level, with its noise.
+//! What is measured of a level: one value that says it to the ledger, to the explanation and to the
+//! noise.
 
-use super::consistency::Consistency;
-use super::noisy_counts::{NoisyCounts, Weights};
-use super::plan::{LevelPlan, ReleasePlan};
-use super::release::Observer;
-use super::threads::share;
-use super::tree::Tree;
-use crate::coco::{Coco, Estimate, Method, Profile};
-use crate::noise::{Key, RandomWords, ScaleError};
-use crate::work::{poll, watched};
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use super::consistency::{ChainMeasurement, NoisyRow, Quantity};
+use crate::coco::{Coco, Estimate, Estimator, HistogramMeasurement, Profile};
+use crate::noise::{RandomWords, ScaleError};
+use crate::privacy::rho_of_pure;
+use serde_json::{Value, json};
+
+/// What is measured of the regions of one level, which owns the sensitivity and the noise of that.
+///
+/// The entities of one unit can lie in several regions of a level. The noise of each region is
+/// that of all of them together, so that the level's regions, taken as one vector, have the
+/// sensitivity that the noise is calibrated to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LevelMeasurement {
+    /// Each region by itself.
+    Regions(RegionMeasurement),
+    /// Running totals over all regions.
+    Chain(ChainMeasurement),
+}
+
+/// What is measured of each region of a level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RegionMeasurement {
+    of_histogram: HistogramMeasurement,
+    quantity: RegionQuantity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RegionQuantity {
+    Estimate,
+    Counts,
+    CumulativeCounts,
+}
 
 /// What was released of a region, before consistency.
 #[derive(Debug, Clone)]
 pub(super) enum Measured {
     Estimate(Estimate),
-    /// One noisy value for each size from 0 on, all of one variance.
-    Cells {
-        values: Vec<i64>,
-        variance: f64,
-    },
+    Row(NoisyRow),
 }
 
-/// A region that is to be measured.
-pub(super) struct Unmeasured<'a> {
-    pub level: &'a LevelPlan,
-    pub truth: &'a Coco,
-    /// The profile of the region that it lies in, where its cut follows from that.
-    pub parent: Option<&'a Profile>,
-}
-
-/// What the plan's consistency method wants to know of regions, in their order; where it is not
-/// [`Consistency::Chain`]. At most so many threads share the regions, which does not change what
-/// comes out: the noise of each has a key of its own, drawn from `words` in the regions' order.
-///
-/// The observer's functions are called on this thread alone.
-///
-/// Errors: a noise scale that cannot be sampled.
-pub(super) fn measure<R: RandomWords + ?Sized>(
-    plan: &ReleasePlan,
-    regions: &[Unmeasured],
-    words: &mut R,
-    threads: NonZeroUsize,
-    observer: &mut dyn Observer,
-) -> Result<Vec<Measured>, ScaleError> {
-    let keys: Vec<Key> = regions.iter().map(|_| Key::draw(words)).collect();
-    let work: Vec<u64> = regions.iter().map(|region| work(plan, region)).collect();
-    let done = AtomicUsize::new(0);
-    let measure_region = |number: usize| {
-        poll();
-        let (region, words) = (&regions[number], &mut keys[number].words());
-        let mut mechanism = plan.mechanism(region.level, region.truth.groups())?;
-        if let Some(parent) = region.parent {
-            mechanism = mechanism.below(parent);
-        }
-        let measured = match plan.consistency() {
-            Consistency::Cumulative => Measured::Cells {
-                values: mechanism.release_cumulative(region.truth, words),
-                variance: mechanism.variance(),
-            },
-            method if method.is_dense() => Measured::Cells {
-                values: mechanism.release_counts(region.truth, words),
-                variance: mechanism.count_variance(),
-            },
-            _ => Measured::Estimate(mechanism.release(region.truth, words)),
-        };
-        done.fetch_add(1, Ordering::Relaxed);
-        Ok(measured)
-    };
-    let mut told = 0;
-    let mut tell = || {
-        while told < done.load(Ordering::Relaxed) {
-            observer.region_measured();
-            told += 1;
-        }
-    };
-    let measured = watched(&mut tell, || share(&work, threads, measure_region));
-    tell();
-    measured.into_iter().collect()
-}
-
-/// For how many draws the processor's time to smooth one column would do.
-const DRAWS_PER_COLUMN: u64 = 50;
-
-/// About how many numbers are measured of a region, from what is public; and as many as take the time to
-/// smooth them, where a region above tells how.
-fn work(plan: &ReleasePlan, region: &Unmeasured) -> u64 {
-    let groups = region.truth.groups();
-    match region.level.method {
-        Method::H | Method::Hc | Method::HcL2 => plan.max_size(),
-        Method::Hg => groups,
-        Method::Cut => {
-            let columns = groups.min(plan.max_size());
-            if region.parent.is_some() { columns.saturating_mul(DRAWS_PER_COLUMN) } else { columns }
-        }
-        Method::CutAt(cut) => groups.saturating_add(cut),
-    }
-}
-
-/// The same for a level whose regions are measured as one chain.
-///
-/// Errors: a noise scale that cannot be sampled.
-pub(super) fn measure_chain<R: RandomWords + ?Sized>(
-    plan: &ReleasePlan,
-    level: &LevelPlan,
-    truth: &[Coco],
-    words: &mut R,
-    observer: &mut dyn Observer,
-) -> Result<Vec<Measured>, ScaleError> {
-    if truth.is_empty() {
-        return Ok(vec![]);
-    }
-    let mechanism = plan.chain_mechanism(level, truth.len())?;
-    let variance = mechanism.variance();
-    let regions = mechanism.release(truth, words);
-    let cells = |values| {
-        observer.region_measured();
-        Measured::Cells { values, variance }
-    };
-    Ok(regions.into_iter().map(cells).collect())
-}
-
-/// Whether the cuts of a level follow from what is released of the one above it.
-pub(super) fn follows(plan: &ReleasePlan, level: usize) -> bool {
-    let measured = |level: usize| plan.levels()[level].as_ref();
-    let cut = measured(level).is_some_and(|level| level.method == Method::Cut);
-    let above = level.checked_sub(1).and_then(measured).is_some();
-    cut && above && !plan.consistency().is_dense() // which has no estimates to follow
-}
-
-/// The profiles of regions for those below them, where these [follow](follows).
-pub(super) fn profiles(plan: &ReleasePlan, regions: &[Measured]) -> Vec<Profile> {
-    let profile = |region: &Measured| match region {
-        Measured::Estimate(estimate) => Some(Profile::new(estimate, plan.max_size())),
-        Measured::Cells { .. } => None,
-    };
-    regions.iter().filter_map(profile).collect()
-}
-
-/// The regions' estimates, where these were measured.
-pub(super) fn estimates(measured: Vec<Measured>) -> Vec<Estimate> {
-    let estimate = |region| match region {
-        Measured::Estimate(estimate) => estimate,
-        Measured::Cells { .. } => Estimate::default(),
-    };
-    measured.into_iter().map(estimate).collect()
-}
-
-/// The cells of all regions in the order of [`NoisyCounts`], weighted by inverse variances.
-pub(super) struct Cells {
-    sizes: usize,
-    values: Vec<f64>,
-    /// Of each region; None where they are all the same.
-    weights: Option<Vec<f64>>,
-}
-
-impl Cells {
-    pub(super) fn new(tree: &Tree, measured: Vec<Measured>) -> Cells {
-        let cells = |region| match region {
-            Measured::Cells { values, variance } => (values, variance),
-            Measured::Estimate(_) => (vec![], f64::INFINITY),
-        };
-        let regions: Vec<(Vec<i64>, f64)> = measured.into_iter().map(cells).collect();
-        let sizes = regions.iter().map(|(values, _)| values.len()).max().unwrap_or(0);
-        let largest = NoisyCounts::largest(tree);
-        let variances: Vec<f64> = regions.iter().map(|(_, variance)| *variance).collect();
-        let weights = NoisyCounts::inverse_variances(&variances);
-        let mut values = vec![0.0; regions.len() * sizes];
-        let (width, mut begin, mut rest) = (regions.len(), 0, regions.into_iter());
-        while begin < width {
-            poll();
-            // all sizes of some regions, whose memory is free then
-            let rows: Vec<(Vec<i64>, f64)> = rest.by_ref().take(REGIONS_AT_A_TIME).collect();
-            for (size, column) in values.chunks_exact_mut(width).enumerate() {
-                for (value, (row, _)) in column[begin..].iter_mut().zip(&rows) {
-                    let noisy = row.get(size).copied().unwrap_or(0);
-                    *value = (noisy as f64).clamp(-largest, largest);
-                }
+impl LevelMeasurement {
+    /// `epsilon`: what the measurement of all regions together is calibrated to.
+    ///
+    /// Errors: it leads to a scale that cannot be sampled.
+    pub(super) fn new(
+        quantity: Quantity,
+        estimator: Estimator,
+        max_size: u64,
+        rows_per_unit: u32,
+        epsilon: f64,
+    ) -> Result<LevelMeasurement, ScaleError> {
+        let quantity = match quantity {
+            Quantity::Estimates => RegionQuantity::Estimate,
+            Quantity::Counts => RegionQuantity::Counts,
+            Quantity::CumulativeCounts => RegionQuantity::CumulativeCounts,
+            Quantity::RunningTotals => {
+                let chain = ChainMeasurement::new(estimator, max_size, rows_per_unit, epsilon)?;
+                return Ok(LevelMeasurement::Chain(chain));
             }
-            begin += rows.len();
-        }
-        // equal weights are none: costs are then integers, and an optimum is exact
-        let alike = weights.windows(2).all(|pair| pair[0] == pair[1]);
-        Cells { sizes, values, weights: (!alike).then_some(weights) }
+        };
+        let of_histogram = HistogramMeasurement::new(estimator, max_size, rows_per_unit, epsilon)?;
+        Ok(LevelMeasurement::Regions(RegionMeasurement { of_histogram, quantity }))
     }
 
-    pub(super) fn noisy<'a>(&'a self, tree: &'a Tree) -> NoisyCounts<'a> {
-        let weights = self.weights.as_deref().map_or(Weights::Equal, Weights::OfRegions);
-        NoisyCounts::new(tree, self.sizes, &self.values, weights)
+    pub fn estimator(&self) -> Estimator {
+        match self {
+            LevelMeasurement::Regions(regions) => regions.of_histogram.estimator(),
+            LevelMeasurement::Chain(chain) => chain.estimator(),
+        }
+    }
+
+    pub fn epsilon(&self) -> f64 {
+        match self {
+            LevelMeasurement::Regions(regions) => regions.of_histogram.noise().epsilon(),
+            LevelMeasurement::Chain(chain) => chain.epsilon(),
+        }
+    }
+
+    /// The zero-concentrated loss.
+    pub fn rho(&self) -> f64 {
+        rho_of_pure(self.epsilon())
+    }
+
+    /// Errors: with so many regions the scale of the noise cannot be sampled.
+    pub(super) fn check_regions(&self, regions: usize) -> Result<(), ScaleError> {
+        match self {
+            LevelMeasurement::Regions(_) => Ok(()),
+            LevelMeasurement::Chain(chain) => chain.noise(regions.max(1)).map(drop),
+        }
+    }
+
+    /// For the ledger's readers.
+    pub fn describe(&self) -> Value {
+        let sensitivity = match self {
+            LevelMeasurement::Regions(regions) => json!(regions.of_histogram.noise().sensitivity()),
+            LevelMeasurement::Chain(chain) => json!(chain.sensitivity_text()),
+        };
+        json!({
+            "estimator": self.estimator().to_string(),
+            "sensitivity": sensitivity,
+            "epsilon": self.epsilon(),
+        })
+    }
+
+    /// What else the ledger's readers should know.
+    pub(super) fn note(&self) -> Option<&'static str> {
+        match self {
+            LevelMeasurement::Regions(_) => None,
+            LevelMeasurement::Chain(_) => Some(ChainMeasurement::NOTE),
+        }
+    }
+
+    /// Each region's own measurement, if it has one.
+    pub fn of_regions(&self) -> Option<&RegionMeasurement> {
+        match self {
+            LevelMeasurement::Regions(regions) => Some(regions),
+            LevelMeasurement::Chain(_) => None,
+        }
+    }
+
+    /// Whether regions are measured otherwise where estimates of the level above are known.
+    pub(super) fn follows(&self) -> bool {
+        self.of_regions().is_some_and(|regions| {
+            regions.quantity == RegionQuantity::Estimate && regions.of_histogram.follows()
+        })
     }
 }
 
-/// Some lines of the cache hold so many values of a size.
-const REGIONS_AT_A_TIME: usize = 64;
+impl RegionMeasurement {
+    /// What an estimate is made of; its sensitivity and noise are those of the region's in any case.
+    pub fn of_histogram(&self) -> &HistogramMeasurement {
+        &self.of_histogram
+    }
+
+    /// About how long it takes, in draws, from what is public. `below`: a released region.
+    pub(super) fn work(&self, groups: u64, below: bool) -> u64 {
+        self.of_histogram.work(groups, below)
+    }
+
+    /// `parent`: the profile of the region that this one lies in, if it follows that.
+    pub(super) fn release<R: RandomWords + ?Sized>(
+        &self,
+        truth: &Coco,
+        parent: Option<&Profile>,
+        words: &mut R,
+    ) -> Measured {
+        let mut of_region = self.of_histogram.of_groups(truth.groups());
+        if let Some(parent) = parent {
+            of_region = of_region.below(parent);
+        }
+        match self.quantity {
+            RegionQuantity::Estimate => Measured::Estimate(of_region.release(truth, words)),
+            RegionQuantity::Counts => Measured::Row(NoisyRow {
+                values: of_region.release_counts(truth, words),
+                variance: self.of_histogram.variance_of_counts(),
+            }),
+            RegionQuantity::CumulativeCounts => Measured::Row(NoisyRow {
+                values: of_region.release_cumulative_counts(truth, words),
+                variance: self.of_histogram.noise().variance(),
+            }),
+        }
+    }
+}

@@ -2,41 +2,34 @@
 //!
 //! Level 0 is the root, which holds all groups; every group lies in one region of each level.
 
-mod chain;
 mod consistency;
-mod cumulative;
-mod curve;
-mod error;
+mod distance;
 mod explain;
-mod matching;
+mod histogram;
 mod measurement;
-mod noisy_counts;
+mod measuring;
 mod noisy_table;
-mod pgsr;
+mod observer;
 mod plan;
-mod postprocess;
 mod prior;
 mod release;
 mod selection;
-mod sharing;
 mod threads;
-mod topdown;
 mod tree;
 
-pub use chain::{ChainMechanism, chain, running_totals};
-pub use consistency::{Consistency, matched};
-pub use cumulative::{CumulativeFit, Totals, cumulative};
-pub use explain::{Candidate, ExpectedError, MAX_GROUPS_OF_HG, Question, expected_errors};
-pub use matching::Merge;
-pub use noisy_counts::{NoisyCounts, Weights};
-pub use noisy_table::{NoisyTable, NoisyTableError, PublicTotals, RegionRows};
-pub use pgsr::{pgsr, pgsr_relaxed};
-pub use plan::{LevelPlan, MAX_CELLS, MAX_LEVELS, PlanError, ReleasePlan, estimator_words};
-pub use postprocess::Consistent;
+pub use consistency::{
+    ChainMeasurement, Consistency, Consistent, CumulativeFit, KnownTotals, Merge, NoisyCounts,
+    Quantity, Weights, cumulative, matched, pgsr, pgsr_relaxed,
+};
+pub use explain::{Candidate, ExpectedError, MAX_GROUPS_OF_HG, candidates, expected_errors};
+pub use histogram::HistogramMechanism;
+pub use measurement::{LevelMeasurement, RegionMeasurement};
+pub use noisy_table::{NoisyTable, NoisyTableError, RegionRows};
+pub use observer::Observer;
+pub use plan::{MAX_LEVELS, PlanError, ReleasePlan, Request, estimator_names};
 pub use prior::{Prior, Shape};
-pub use release::{Observer, ReleaseError, release};
-pub use selection::{MAX_CANDIDATES, Mechanism, Released};
-pub use topdown::topdown;
+pub use release::ReleaseError;
+pub use selection::{Mechanism, Released};
 pub use tree::{Region, Tree, TreeError, path_text};
 
 #[cfg(test)]

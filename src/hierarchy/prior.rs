@@ -28,8 +28,6 @@ pub struct Shape {
 
 impl Prior {
     /// The leaves' histograms, drawn afresh where they are not given.
-    ///
-    /// `checkpoint` is called once per region; it may unwind.
     pub fn draw(&self, words: &mut impl Rng) -> Vec<Coco> {
         match self {
             Prior::Leaves(leaves) => leaves.clone(),

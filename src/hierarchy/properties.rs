@@ -1,7 +1,8 @@
 //! What holds for every hierarchy, estimator and consistency method.
 
 use super::*;
-use crate::coco::{Coco, Method, Run, emd};
+use crate::charge::Receipt;
+use crate::coco::{Coco, Estimator, Run, emd};
 use crate::noise::words_from_system;
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
@@ -32,9 +33,9 @@ fn combinations(
     methods: fn(Consistency) -> bool,
 ) -> impl Strategy<Value = (&'static str, &'static str)> {
     let all = ESTIMATORS.iter().flat_map(|estimator| {
-        let method = Method::parse(estimator).unwrap();
-        let takes = move |(_, c): &(_, Consistency)| methods(*c) && c.takes(method);
-        Consistency::WORDS.into_iter().filter(takes).map(|(word, _)| (*estimator, word))
+        let parsed = Estimator::parse(estimator).unwrap();
+        let takes = move |c: &Consistency| methods(*c) && c.takes(parsed);
+        Consistency::ALL.into_iter().filter(takes).map(|method| (*estimator, method.name()))
     });
     prop::sample::select(all.collect::<Vec<_>>())
 }
@@ -47,14 +48,13 @@ fn run(
     consistency: &str,
 ) -> (Tree, Vec<Coco>, Vec<Coco>) {
     let (tree, leaves) = Tree::from_leaves(depth, leaves).unwrap();
-    let estimators: Vec<String> = estimators.iter().map(|word| word.to_string()).collect();
-    let plan =
-        ReleasePlan::new(depth + 1, epsilon, &estimators, consistency, MAX_SIZE, None, 1).unwrap();
+    let request = Request::new(depth + 1, epsilon).by(estimators, consistency).up_to(MAX_SIZE);
+    let receipt = Receipt::uncharged(Mechanism::new(&request).unwrap());
     let truth = tree.sums(leaves.clone());
     let mut words = words_from_system().unwrap();
     let threads = NonZeroUsize::MIN;
-    let released = release(&plan, &tree, leaves, &mut words, threads, &mut ()).unwrap();
-    (tree, truth, released.into_iter().map(|h| h.histogram().clone()).collect())
+    let released = receipt.release(&tree, leaves, &mut words, threads, &mut ()).unwrap();
+    (tree, truth, released.histograms.into_iter().map(|h| h.histogram().clone()).collect())
 }
 
 proptest! {
@@ -74,7 +74,7 @@ proptest! {
             vec!["matching", "matching_unweighted", "bottom_up", "cumulative"]),
     ) {
         let takes = |pick: &usize| {
-            let estimator = Method::parse(ESTIMATORS[*pick]).unwrap();
+            let estimator = Estimator::parse(ESTIMATORS[*pick]).unwrap();
             Consistency::parse(method).unwrap().takes(estimator)
         };
         let picks: Vec<usize> = picks.into_iter().map(|pick| if takes(&pick) { pick } else { 1 }).collect();

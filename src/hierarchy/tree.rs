@@ -1,7 +1,7 @@
 //! The tree of regions, built from the paths of its leaves.
 
 use crate::coco::{Coco, Tally};
-use crate::work::poll;
+use crate::work::{Paced, done};
 use std::fmt;
 use std::ops::Range;
 
@@ -19,11 +19,8 @@ pub struct Tree {
     levels: Vec<Range<usize>>,
 }
 
-/// Of a histogram that is added to another.
-const RUNS_PER_CHECKPOINT: usize = 1 << 14;
-
-/// That are compared or looked at.
-const PATHS_PER_CHECKPOINT: usize = 1 << 13;
+/// To compare two paths takes about as long as so many draws of noise.
+const DRAWS_PER_PATH: u64 = 4;
 
 /// A path as PostgreSQL prints it.
 pub fn path_text(path: &[String]) -> String {
@@ -68,27 +65,12 @@ impl Tree {
     /// Errors: a path of another length; a path that occurs twice.
     pub fn from_leaves<T>(
         depth: usize,
-        leaves: Vec<(Vec<String>, T)>,
-    ) -> Result<(Tree, Vec<T>), TreeError> {
-        Tree::from_many_leaves(depth, leaves)
-    }
-
-    /// The same of any number of leaves: millions take seconds. `checkpoint` is called every few
-    /// milliseconds; it may unwind.
-    pub fn from_many_leaves<T>(
-        depth: usize,
         mut leaves: Vec<(Vec<String>, T)>,
     ) -> Result<(Tree, Vec<T>), TreeError> {
         if let Some((path, _)) = leaves.iter().find(|(path, _)| path.len() != depth) {
             return Err(TreeError::WrongDepth { path: path.clone(), depth });
         }
-        let mut paths = 0usize;
-        let mut one_more = || {
-            paths += 1;
-            if paths.is_multiple_of(PATHS_PER_CHECKPOINT) {
-                poll();
-            }
-        };
+        let one_more = || done(DRAWS_PER_PATH);
         leaves.sort_by(|a, b| {
             one_more();
             a.0.cmp(&b.0)
@@ -153,17 +135,13 @@ impl Tree {
     }
 
     /// A histogram for every region from those of the leaves: each is the sum of its children.
-    /// `checkpoint` is called every few milliseconds; it may unwind.
     pub fn sums(&self, leaves: Vec<Coco>) -> Vec<Coco> {
         let mut sums = vec![Coco::default(); self.leaves().start];
         sums.extend(leaves);
         for region in (0..self.leaves().start).rev() {
             let mut tally = Tally::default();
             for child in self.regions[region].children.clone() {
-                for runs in sums[child].runs().chunks(RUNS_PER_CHECKPOINT) {
-                    poll();
-                    runs.iter().for_each(|run| tally.add(run.size, run.groups));
-                }
+                sums[child].runs().iter().paced().for_each(|run| tally.add(run.size, run.groups));
             }
             sums[region] = tally.histogram();
         }
@@ -207,15 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn many_leaves_make_the_same_tree_with_checkpoints() {
+    fn many_leaves_can_be_given_up() {
         let names = (0..100_000u32).map(|i| (i * 7919 % 100_000).to_string());
         let leaves: Vec<_> = names.map(|name| (vec![name[..1].to_string(), name], ())).collect();
         let mut calls = 0;
-        let (tree, _) =
-            watched(&mut || calls += 1, || Tree::from_many_leaves(2, leaves.clone())).unwrap();
-        assert_eq!(tree.regions(), Tree::from_leaves(2, leaves).unwrap().0.regions());
+        let (tree, _) = watched(&mut || calls += 1, || Tree::from_leaves(2, leaves)).unwrap();
+        assert_eq!((tree.depth(), tree.leaves().len()), (3, 100_000));
         // one look at each for the pairs, and two for each of two levels
-        assert!(calls >= 5 * 100_000 / PATHS_PER_CHECKPOINT, "{calls}");
+        assert!(calls >= 5 * 100_000 * DRAWS_PER_PATH / 100_000, "{calls}");
     }
 
     #[test]

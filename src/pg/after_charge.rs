@@ -7,7 +7,7 @@
 
 use super::errors::{Result, error, internal, invalid};
 use super::leaves::too_many_regions;
-use crate::coco::TooManyRegions;
+use crate::counting::TooManyRegions;
 use crate::hierarchy::{PlanError, ReleaseError};
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;

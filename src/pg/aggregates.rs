@@ -5,6 +5,7 @@ use super::expanded::{self, State};
 use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, Request, release};
 use super::interval::checked_bounds;
 use super::progress::{Function, Phase, Progress};
+use crate::charge::Receipt;
 use crate::coco::{Coco, DpCoco, Tally};
 use crate::noise::words_from_system;
 use crate::ranges::Bins;
@@ -217,9 +218,10 @@ fn dp_coco_histogram_final(state: Internal) -> Result<DpCoco> {
         Some(running) => {
             let progress = Progress::start(Function::CocoHistogram, Phase::Measuring);
             let truth = running.tally.histogram();
-            let mechanism = running.request.mechanism(truth.groups())?;
+            // a histogram of no dataset
+            let receipt = Receipt::uncharged(running.request.mechanism().clone());
             let mut words = words_from_system().map_err(internal)?;
-            Ok(release(&mechanism, &truth, &mut words, &progress))
+            Ok(release(receipt, &truth, &mut words, &progress))
         }
         None => Ok(DpCoco::default()),
     }

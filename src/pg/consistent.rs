@@ -34,8 +34,8 @@ fn dp_hierarchy_consistent(
     let word = required(consistency, "consistency")?;
     let method = Consistency::parse(word).filter(|method| *method != Consistency::None);
     let method = method.ok_or_else(|| {
-        let words = Consistency::WORDS.map(|(word, _)| word);
-        let others: Vec<&str> = words.into_iter().filter(|word| *word != "none").collect();
+        let names = Consistency::ALL.map(Consistency::name);
+        let others: Vec<&str> = names.into_iter().filter(|name| *name != "none").collect();
         invalid(
             format!("consistency: unknown word \"{word}\""),
             format!("Valid consistency methods: {}.", others.join(", ")),

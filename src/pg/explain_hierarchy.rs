@@ -7,7 +7,7 @@ use super::hierarchy::threads;
 use super::progress::{Function, Phase, Progress};
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Question, Shape, Tree, expected_errors,
+    MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Request, Shape, Tree, candidates, expected_errors,
 };
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
@@ -68,15 +68,14 @@ fn dp_explain_hierarchy(
     let progress = Progress::start(Function::ExplainHierarchy, Phase::Checking);
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(&dataset);
-    let question = Question {
-        levels: dataset.source.hierarchy.len() + 1,
-        epsilon,
+    let request = Request {
         max_size,
-        shares: shares.as_deref(),
+        shares,
         rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+        ..Request::new(dataset.source.hierarchy.len() + 1, epsilon)
     };
     let candidates = |groups| {
-        question.candidates(estimators.as_deref(), consistency.as_deref(), groups).map_err(unfit)
+        candidates(&request, estimators.as_deref(), consistency.as_deref(), groups).map_err(unfit)
     };
     // what is wrong with the arguments is told before the tables are looked at
     let max_size = candidates(0)?.first().map_or(0, |candidate| candidate.mechanism.max_size());
@@ -169,7 +168,7 @@ impl Known {
             )
         })?;
         let depth = dataset.source.hierarchy.len();
-        let (tree, groups) = Tree::from_many_leaves(depth, leaves).map_err(internal)?;
+        let (tree, groups) = Tree::from_leaves(depth, leaves).map_err(internal)?;
         let all = groups.iter().fold(0, |sum: u64, groups| sum.saturating_add(*groups));
         Ok((tree, Prior::Shape { shape, groups }, all))
     }
@@ -210,7 +209,7 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
     let regions = read_release(id)?.into_iter().filter(|(path, _)| path.len() == depth);
     let leaves = regions.map(|(path, histogram)| (path, histogram.histogram().clone()));
     let leaves = leaves.collect();
-    let (tree, leaves) = Tree::from_many_leaves(depth, leaves).map_err(internal)?;
+    let (tree, leaves) = Tree::from_leaves(depth, leaves).map_err(internal)?;
     let groups = leaves.iter().map(Coco::groups).fold(0, u64::saturating_add);
     Ok((tree, Prior::Leaves(leaves), groups))
 }

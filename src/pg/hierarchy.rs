@@ -6,8 +6,9 @@ use super::errors::{Result, all_required, checked_name, error, internal, require
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
 use super::session::{as_of_now, as_reader, workers_of_session};
+use crate::charge::Receipt;
 use crate::coco::DpCoco;
-use crate::hierarchy::{Consistency, Mechanism, Observer, Released, Tree};
+use crate::hierarchy::{Consistency, Mechanism, Observer, Released, Request, Tree};
 use crate::noise::words_from_system;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -49,23 +50,23 @@ fn dp_hierarchy_release(
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(&dataset);
     let levels = dataset.source.hierarchy.len() + 1;
-    let mechanism = Mechanism::new(
+    let request = Request {
         levels,
         epsilon,
-        &estimators,
-        consistency,
+        estimators,
+        consistency: consistency.to_string(),
         max_size,
-        shares.as_deref(),
-        dataset.source.max_rows_per_unit.unsigned_abs(),
-    )
-    .map_err(unfit)?;
+        shares,
+        rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+    };
+    let mechanism = Mechanism::new(&request).map_err(unfit)?;
 
     let asked = json!({
         "epsilon": epsilon,
-        "estimators": estimators,
-        "consistency": consistency,
+        "estimators": request.estimators,
+        "consistency": request.consistency,
         "max_size": max_size,
-        "budget_shares": shares,
+        "budget_shares": request.shares,
     });
     if let Some(name) = name
         && let Some(stored) = find_release(&dataset, name, &asked)?
@@ -130,8 +131,10 @@ impl Asked<'_> {
             progress.phase(Phase::Reading);
             let (tree, leaves) = as_reader(reader, || reading.read())?;
             let mut watch = Watch::release(progress, mechanism, &tree);
+            // the charge that is made above
+            let receipt = Receipt::uncharged(mechanism.clone());
             let Released { histograms, errors } =
-                mechanism.release(&tree, leaves, &mut words, threads(), &mut watch)?;
+                receipt.release(&tree, leaves, &mut words, threads(), &mut watch)?;
             tell_selection(&errors);
             if let Some(name) = name {
                 progress.phase(Phase::Storing);

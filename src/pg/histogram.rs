@@ -5,10 +5,10 @@ use super::catalog::Dataset;
 use super::errors::{Result, internal, invalid, required};
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
-use crate::coco::{Coco, CocoMechanism, DpCoco};
-use crate::hierarchy::{Consistency, ReleasePlan, estimator_words};
+use crate::charge::{Costs, Receipt};
+use crate::coco::{Coco, DpCoco};
+use crate::hierarchy::{Consistency, HistogramMechanism, Observer, estimator_names};
 use crate::noise::{RandomWords, words_from_system};
-use crate::work::watched;
 use pgrx::prelude::*;
 
 pub(super) const DEFAULT_MAX_SIZE: i64 = 10_000;
@@ -19,7 +19,7 @@ pub(super) struct Request {
     epsilon: f64,
     max_size: i64,
     word: String,
-    plan: ReleasePlan,
+    mechanism: HistogramMechanism,
 }
 
 impl Request {
@@ -32,16 +32,15 @@ impl Request {
         let max_size = required(max_size, "max_size")?;
         let word = required(method, "method")?.to_string();
         if Consistency::None.estimator(&word).is_none() {
-            let known = estimator_words(|_| true).join(", ");
+            let known = estimator_names(|_| true).join(", ");
             return Err(invalid(
                 format!("method: unknown word \"{word}\""),
                 format!("Valid methods: {known}."),
             ));
         }
-        let words = std::slice::from_ref(&word);
-        let plan = ReleasePlan::new(1, epsilon, words, "none", max_size, None, 1)
+        let mechanism = HistogramMechanism::new(epsilon, &word, max_size)
             .map_err(|error| invalid(error.to_string(), error.hint()))?;
-        Ok(Request { epsilon, max_size, word, plan })
+        Ok(Request { epsilon, max_size, word, mechanism })
     }
 
     /// Whether the arguments are the same again.
@@ -60,26 +59,34 @@ impl Request {
     /// max_size, so that no error depends on a private row.
     pub(super) fn public_size(&self, size: Option<i64>) -> u64 {
         let size = size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
-        size.min(self.plan.max_size())
+        size.min(self.mechanism.max_size())
     }
 
-    /// What measures a histogram of so many groups, a number that is taken to be public.
-    pub(super) fn mechanism(&self, groups: u64) -> Result<CocoMechanism> {
-        let level = self.plan.levels()[0].as_ref();
-        let level = level.ok_or_else(|| internal("the only level of a histogram is measured"))?;
-        self.plan.mechanism(level, groups).map_err(internal)
+    /// What adds the noise.
+    pub(super) fn mechanism(&self) -> &HistogramMechanism {
+        &self.mechanism
     }
 }
 
-/// Adds the noise.
-pub(super) fn release(
-    mechanism: &CocoMechanism,
+/// Adds the noise. The number of groups is taken to be public.
+pub(super) fn release<P>(
+    receipt: Receipt<HistogramMechanism, P>,
     truth: &Coco,
     words: &mut impl RandomWords,
     progress: &Progress,
 ) -> DpCoco {
-    progress.steps(Phase::Measuring, mechanism.polls().unwrap_or(0));
-    watched(&mut || progress.step(), || mechanism.release(truth, words)).released()
+    let draws = receipt.mechanism().draws(truth.groups()).unwrap_or(0);
+    progress.steps(Phase::Measuring, draws as usize);
+    receipt.release(truth, words, &mut Draws(progress))
+}
+
+/// Tells how many numbers have got their noise.
+struct Draws<'a>(&'a Progress);
+
+impl Observer for Draws<'_> {
+    fn numbers_measured(&mut self, numbers: u64) {
+        self.0.steps_done(numbers);
+    }
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -93,7 +100,6 @@ fn dp_coco_histogram(
     let truth = required(h, "h")?;
     let request = Request::new(epsilon, max_size, method)?;
     let progress = Progress::start(Function::CocoHistogram, Phase::Checking);
-    let mechanism = request.mechanism(truth.groups())?;
     let mut words = words_from_system().map_err(internal)?;
     if let Some(name) = dataset {
         let dataset = Dataset::open(name)?;
@@ -108,15 +114,18 @@ fn dp_coco_histogram(
             ));
         }
         progress.phase(Phase::Charging);
+        let cost = request.mechanism.cost();
         ledger::charge(&Charge {
             dataset: &dataset,
             function: "dp_coco_histogram",
-            epsilon: request.plan.epsilon(),
-            delta: 0.0,
-            rho: request.plan.rho(),
-            mechanism: request.plan.describe(),
+            epsilon: cost.epsilon,
+            delta: cost.delta,
+            rho: cost.rho,
+            mechanism: cost.mechanism,
             name: None,
         })?;
     }
-    after_charge(|| Ok(release(&mechanism, &truth, &mut words, &progress)))
+    // the charge, if any, is made above
+    let receipt = Receipt::uncharged(request.mechanism);
+    after_charge(|| Ok(release(receipt, &truth, &mut words, &progress)))
 }

@@ -11,7 +11,7 @@ use super::errors::{Result, error, internal, invalid, required};
 use super::leaves::Leaves;
 use super::query::Query;
 use super::stream::Arguments;
-use crate::coco::{RegionHistograms, TooManyRegions, read_histograms, write_histograms};
+use crate::counting::{RegionHistograms, TooManyRegions, read_histograms, write_histograms};
 use pgrx::PgMemoryContexts;
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReportable;

@@ -79,7 +79,7 @@ impl Source {
         }
         let mut known = None;
         if tables.groups.is_some() {
-            let tree = Tree::from_many_leaves(depth, leaves.regions());
+            let tree = Tree::from_leaves(depth, leaves.regions());
             known = Some(tree.map_err(internal)?);
         }
         Ok(LeafReading { depth, known, leaves, rows })
@@ -234,7 +234,7 @@ impl LeafReading {
         if depth == 0 && histograms.is_empty() {
             histograms.push((vec![], Coco::default())); // the root is a leaf, also without rows
         }
-        Tree::from_many_leaves(depth, histograms).map_err(Failure::broken)
+        Tree::from_leaves(depth, histograms).map_err(Failure::broken)
     }
 }
 

@@ -9,8 +9,9 @@ use super::errors::{Result, error, internal, invalid};
 use super::query::Query;
 use super::stream::{Layout, MOST_NAME_BYTES, MOST_STORED_BYTES, StreamedRow};
 use super::temporary_file::BufferedFile;
-use crate::coco::{
-    Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
+use crate::coco::Coco;
+use crate::counting::{
+    GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
     RegionTallies, TooManyRegions,
 };
 use crate::noise::words_from_system;

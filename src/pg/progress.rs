@@ -135,6 +135,12 @@ impl Progress {
         self.set([(Parameter::Done, self.done.get())]);
     }
 
+    /// So many steps of the phase are done.
+    pub(super) fn steps_done(&self, steps: u64) {
+        self.done.set(steps as i64);
+        self.set([(Parameter::Done, self.done.get())]);
+    }
+
     /// The phase is at this level of so many.
     pub(super) fn level(&self, level: usize, levels: usize) {
         self.set([(Parameter::Level, level as i64), (Parameter::Levels, levels as i64)]);

@@ -1,7 +1,7 @@
 //! PostgreSQL's temporary files: they lie in `temp_tablespaces`, count towards `temp_file_limit`, and
 //! go with the transaction, also after an error.
 
-use crate::coco::TemporaryFile;
+use crate::counting::TemporaryFile;
 use pgrx::prelude::*;
 use std::ffi::c_int;
 

@@ -58,7 +58,7 @@ impl Stored for Coco {
     const NAME: &'static str = "coco";
     const HINT: &'static str =
         "A histogram is written {size:groups, ...}, for example {1:2, 2:1, 4:1}.";
-    type FormatError = coco::FormatError;
+    type FormatError = coco::CocoFormatError;
 
     fn read_text(text: &str) -> std::result::Result<Coco, Self::FormatError> {
         Coco::parse(text)
@@ -83,7 +83,7 @@ impl Stored for Coco {
 impl Stored for DpCoco {
     const NAME: &'static str = "dp_coco";
     const HINT: &'static str = Coco::HINT;
-    type FormatError = coco::FormatError;
+    type FormatError = coco::CocoFormatError;
 
     fn read_text(text: &str) -> std::result::Result<DpCoco, Self::FormatError> {
         Coco::parse(text).map(DpCoco::new)

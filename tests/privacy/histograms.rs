@@ -1,15 +1,16 @@
 //! Releases of hierarchies of count-of-counts histograms.
 //!
-//! Outputs are known by a hash of all that is released for every region, and of the errors that a choice
-//! was made by, in steps of [`STEP_OF_ERRORS`].
+//! Outputs are known by a hash of all that is released for every region, and of the errors that a
+//! choice was made by, in steps of [`STEP_OF_ERRORS`].
 //!
 //! *False alarms.* Six tests of correct builds judge at most [`MOST_PAIRS`] = 99 pairs each.
 //!
 //! *Power.* See [`planted_bugs_are_rejected`].
 
 use crate::tester::{Finding, Promise, RUNS, compare};
+use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Run, emd};
-use pg_dp::hierarchy::{Mechanism, ReleasePlan, Released, Tree};
+use pg_dp::hierarchy::{Mechanism, ReleasePlan, Released, Request, Tree};
 use pg_dp::noise::{DiscreteLaplace, RandomWords, Scale, words_from_system};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,17 +123,10 @@ impl Arguments {
     }
 
     fn mechanism(&self, levels: usize) -> Mechanism {
-        let estimators: Vec<String> = self.estimators.iter().map(|word| word.to_string()).collect();
-        Mechanism::new(
-            levels,
-            self.epsilon,
-            &estimators,
-            self.consistency,
-            self.max_size,
-            self.shares,
-            self.rows_per_unit,
-        )
-        .unwrap()
+        let request = Request::new(levels, self.epsilon).by(self.estimators, self.consistency);
+        let shares = self.shares.map(<[f64]>::to_vec);
+        let (max_size, rows_per_unit) = (self.max_size, self.rows_per_unit);
+        Mechanism::new(&Request { max_size, shares, rows_per_unit, ..request }).unwrap()
     }
 
     fn plan(&self, levels: usize) -> ReleasePlan {
@@ -151,8 +145,9 @@ fn correct(arguments: &Arguments, table: &Table) -> Vec<u64> {
     let (tree, leaves) = table.tree();
     let mechanism = arguments.mechanism(tree.depth());
     outputs(&tree, |words| {
+        let receipt = Receipt::uncharged(mechanism.clone());
         let released =
-            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut ()).unwrap();
+            receipt.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut ()).unwrap();
         let errors = released.errors.into_iter();
         let errors = errors.map(|(name, error)| (name, error.div_euclid(STEP_OF_ERRORS)));
         Released { errors: errors.collect(), ..released }
@@ -309,12 +304,13 @@ fn sensitivity_one(declared: &Arguments, table: &Table) -> Vec<u64> {
     let truth = tree.sums(leaves);
     outputs(&tree, |words| {
         let mut released = Vec::new();
-        for (level, level_plan) in plan.levels().iter().enumerate() {
-            let level_plan = level_plan.as_ref().unwrap();
-            let noise = DiscreteLaplace::new(Scale::new(1, level_plan.epsilon).unwrap());
+        for (level, measurement) in plan.levels().iter().enumerate() {
+            let measurement = measurement.as_ref().unwrap();
+            let noise = DiscreteLaplace::new(Scale::new(1, measurement.epsilon()).unwrap());
             for region in &truth[tree.level(level)] {
-                let mechanism = plan.mechanism(level_plan, region.groups()).unwrap();
-                let estimate = mechanism.estimate(region, |exact| exact + noise.sample(words));
+                let of_histogram = measurement.of_regions().unwrap().of_histogram();
+                let of_region = of_histogram.of_groups(region.groups());
+                let estimate = of_region.estimate(region, |exact| exact + noise.sample(words));
                 released.push(estimate.released());
             }
         }
@@ -328,8 +324,9 @@ fn errors_without_noise(declared: &Arguments, table: &Table) -> Vec<u64> {
     let candidate = Arguments { epsilon: declared.epsilon / 2.0, estimators: &["Hc"], ..*declared };
     let mechanism = candidate.mechanism(tree.depth());
     outputs(&tree, |words| {
+        let receipt = Receipt::uncharged(mechanism.clone());
         let mut released =
-            mechanism.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut ()).unwrap();
+            receipt.release(&tree, leaves.clone(), words, NonZeroUsize::MIN, &mut ()).unwrap();
         let error = emd(released.histograms[0].histogram(), &leaves[0]).unwrap();
         released.errors.push(("Hc".to_string(), error as i64));
         released

@@ -1,0 +1,56 @@
+//! `Hc_l2`: noise on the cumulative counts, fitted by isotonic regression in the L2 norm (Kuo et al.
+//! 2018, section 4.3).
+
+use super::columns::{columns, push_columns};
+use super::estimator::HistogramEstimator;
+use super::node::NoisyNode;
+use crate::coco::estimate::Estimate;
+use crate::coco::histogram::Coco;
+use crate::fit::isotonic_l2;
+use std::iter::repeat_n;
+
+pub(super) struct HcL2;
+
+impl HistogramEstimator for HcL2 {
+    /// A group that grows beyond s leaves the count of those up to s, and no other.
+    fn sensitivity(&self) -> u32 {
+        1
+    }
+
+    fn draws(&self, _groups: u64, max_size: u64) -> Option<u64> {
+        Some(max_size)
+    }
+
+    fn work(&self, _groups: u64, max_size: u64, _below: bool) -> u64 {
+        max_size
+    }
+
+    fn variance_of_counts(&self, variance: f64) -> f64 {
+        2.0 * variance
+    }
+
+    fn estimate(
+        &self,
+        node: &NoisyNode,
+        truth: &Coco,
+        add_noise: impl FnMut(i64) -> i64,
+    ) -> Estimate {
+        let blocks = isotonic_l2(columns(truth, node.max_size).map(add_noise));
+        let fit = blocks.iter().flat_map(|block| {
+            let value = block.rounded_mean().clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+            repeat_n(value, block.count() as usize)
+        });
+        let mut runs = Vec::new();
+        push_columns(node, &fit.collect::<Vec<_>>(), node.groups, &mut runs);
+        Estimate::new(runs)
+    }
+
+    fn cumulative_counts(
+        &self,
+        node: &NoisyNode,
+        truth: &Coco,
+        add_noise: impl FnMut(i64) -> i64,
+    ) -> Vec<i64> {
+        columns(truth, node.max_size).map(add_noise).chain([node.groups as i64]).collect()
+    }
+}

@@ -1,0 +1,19 @@
+//! The private estimators of one histogram, each in its own file.
+
+mod columns;
+mod cut;
+mod estimator;
+mod h;
+mod hc;
+mod hc_l2;
+mod hg;
+mod measurement;
+mod node;
+mod table;
+
+pub use cut::Profile;
+pub use measurement::{HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement};
+pub use table::Estimator;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+//! The sizes of groups from rows in any order, in one pass and in bounded memory.
+//!
+//! A hash table counts as many groups as fit. When there are more, all rows, and what was counted so
+//! far, go to temporary files, split by a hash of the key; each file is then counted in the same way,
+//! and split again if it has to be. Each split divides the groups by up to 256, so a row is
+//! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to 100,000
+//! groups, once up to 18 million, twice up to 3 billion.
+
+use super::group_key::{GroupKey, KeyHasher};
+use crate::work::poll;
+use rand::Rng;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+/// Bytes that are written, then read from their beginning.
+pub trait TemporaryFile {
+    fn create() -> Self;
+    fn write(&mut self, bytes: &[u8]);
+    fn rewind(&mut self);
+    /// Fills the buffer as far as the file goes, and returns how far.
+    fn read(&mut self, buffer: &mut [u8]) -> usize;
+    fn close(self);
+    /// About how much memory an open file takes.
+    const BYTES: usize;
+}
+
+/// A row: a group that there is, or entities of one, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupRow {
+    pub key: GroupKey,
+    /// The number of the region, where the row says that its group exists and lies there. Rows
+    /// without it count if their group exists: a row that says so has to come before them.
+    pub region: Option<u32>,
+    pub entities: u32,
+}
+
+/// Counts the entities of each group.
+pub struct GroupSizes<F> {
+    table: Table,
+    most_groups: usize,
+    max_size: u32,
+    most_parts: usize,
+    /// Where rows go once the table was full; none before. A part begins with a group: rows of no
+    /// group make none.
+    parts: Vec<Option<Part<F>>>,
+    /// Each splits rows at its depth, independently of the others.
+    splitters: Vec<KeyHasher>,
+    depth: usize,
+}
+
+/// More than splits into four parts each need for all groups that there can be.
+const DEPTHS: usize = 64;
+
+type Table = HashMap<GroupKey, Group, KeyHasher>;
+
+struct Group {
+    region: u32,
+    size: u32,
+}
+
+impl<F: TemporaryFile> GroupSizes<F> {
+    /// Sizes above `max_size` count at it. The memory, in bytes, is kept to but for the minimum of a
+    /// few open files. Of more than 16 MiB no use is made: a table outside of the processor's cache
+    /// is slower than writing rows to files in order.
+    pub fn new(memory: usize, max_size: u32, words: &mut impl Rng) -> GroupSizes<F> {
+        const MOST_PARTS: usize = 256;
+        const MOST_MEMORY: usize = 16 << 20;
+        let memory = memory.min(MOST_MEMORY);
+        let part = F::BYTES + BLOCK;
+        let parts = (memory / 4 / part).clamp(4, MOST_PARTS);
+        // the table has a power of two of places, one byte each to find it, and stays 1/8 empty
+        let places = memory.saturating_sub(parts * part) / (size_of::<(GroupKey, Group)>() + 1);
+        let places = if places < 16 { 16 } else { 1 << places.ilog2() };
+        GroupSizes {
+            table: HashMap::with_hasher(KeyHasher::new(words)),
+            most_groups: places / 8 * 7,
+            max_size,
+            most_parts: parts,
+            parts: Vec::new(),
+            splitters: (0..DEPTHS).map(|_| KeyHasher::new(words)).collect(),
+            depth: 0,
+        }
+    }
+
+    pub fn add(&mut self, row: GroupRow) {
+        if !self.parts.is_empty() {
+            return self.put_aside(row);
+        }
+        if let Some(group) = self.table.get_mut(&row.key) {
+            group.size = group.size.saturating_add(row.entities).min(self.max_size);
+        } else if let Some(region) = row.region {
+            if self.table.len() == self.most_groups {
+                self.split();
+                return self.put_aside(row);
+            }
+            let size = row.entities.min(self.max_size);
+            self.table.insert(row.key, Group { region, size });
+        }
+    }
+
+    /// Empties the table into files.
+    fn split(&mut self) {
+        self.parts.resize_with(self.most_parts, || None);
+        // a new one grows to the size of a part only
+        let empty = Table::with_hasher(self.table.hasher().clone());
+        for (key, Group { region, size }) in std::mem::replace(&mut self.table, empty) {
+            self.put_aside(GroupRow { key, region: Some(region), entities: size });
+        }
+    }
+
+    fn put_aside(&mut self, row: GroupRow) {
+        let hash = self.splitters[self.depth.min(DEPTHS - 1)].hash_one(row.key);
+        // by the upper bits, evenly: hash / 2^64 * parts
+        let part = ((u128::from(hash) * self.parts.len() as u128) >> 64) as usize;
+        match &mut self.parts[part] {
+            Some(part) => part.write(row),
+            // its group would have come before
+            None if row.region.is_none() => {}
+            none => none.insert(Part::new()).write(row),
+        }
+    }
+
+    /// Gives each group's region and size to `visit`, in no order.
+    pub fn finish(mut self, mut visit: impl FnMut(u32, u32)) {
+        let mut waiting = Vec::new();
+        loop {
+            self.table.drain().for_each(|(_, group)| visit(group.region, group.size));
+            let depth = self.depth + 1;
+            waiting.extend(self.parts.drain(..).flatten().map(|part| (depth, part)));
+            let Some((depth, part)) = waiting.pop() else { break };
+            self.depth = depth;
+            part.read(|row| self.add(row));
+        }
+    }
+}
+
+/// The rows of one file, of which the last are still in memory.
+struct Part<F> {
+    file: F,
+    block: Vec<u8>,
+}
+
+/// A row in a file.
+const ROW: usize = 24;
+
+/// How many bytes are read or written at once.
+const BLOCK: usize = 170 * ROW;
+
+impl GroupRow {
+    /// Stands for no region in a file; region numbers are smaller.
+    const NO_REGION: u32 = u32::MAX;
+
+    fn to_bytes(self) -> [u8; ROW] {
+        let GroupKey([low, high]) = self.key;
+        let region = self.region.unwrap_or(GroupRow::NO_REGION);
+        let words = [low, high, u64::from(region) << 32 | u64::from(self.entities)];
+        let mut bytes = [0; ROW];
+        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> GroupRow {
+        let mut words = [0; ROW / 8];
+        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        }
+        let region = (words[2] >> 32) as u32;
+        GroupRow {
+            key: GroupKey([words[0], words[1]]),
+            region: (region != GroupRow::NO_REGION).then_some(region),
+            entities: words[2] as u32,
+        }
+    }
+}
+
+impl<F: TemporaryFile> Part<F> {
+    fn new() -> Part<F> {
+        Part { file: F::create(), block: Vec::with_capacity(BLOCK) }
+    }
+
+    fn write(&mut self, row: GroupRow) {
+        self.block.extend_from_slice(&row.to_bytes());
+        if self.block.len() == BLOCK {
+            self.file.write(&self.block);
+            self.block.clear();
+        }
+    }
+
+    /// Gives all rows in the order in which they were written.
+    fn read(self, mut visit: impl FnMut(GroupRow)) {
+        let Part { mut file, block: last } = self;
+        file.rewind();
+        let mut block = vec![0; BLOCK];
+        loop {
+            poll();
+            let length = file.read(&mut block);
+            block[..length].chunks_exact(ROW).for_each(|row| visit(GroupRow::from_bytes(row)));
+            if length < BLOCK {
+                break;
+            }
+        }
+        file.close();
+        last.chunks_exact(ROW).for_each(|row| visit(GroupRow::from_bytes(row)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::watched;
+    use proptest::prelude::*;
+    use rand_chacha::ChaCha20Rng;
+    use rand_chacha::rand_core::SeedableRng;
+    use std::collections::BTreeMap;
+    use std::io::{Cursor, Read, Seek, Write};
+
+    impl TemporaryFile for Cursor<Vec<u8>> {
+        fn create() -> Self {
+            Cursor::default()
+        }
+        fn write(&mut self, bytes: &[u8]) {
+            self.write_all(bytes).unwrap();
+        }
+        fn rewind(&mut self) {
+            Seek::rewind(self).unwrap();
+        }
+        fn read(&mut self, buffer: &mut [u8]) -> usize {
+            // Cursor reads all that there is
+            Read::read(self, buffer).unwrap()
+        }
+        fn close(self) {}
+        const BYTES: usize = 0;
+    }
+
+    fn key(number: u64) -> GroupKey {
+        GroupKey([number, 0])
+    }
+
+    /// (region, size) of all groups, sorted; what the rows say, and how often it polled.
+    fn counted(memory: usize, max_size: u32, rows: &[GroupRow]) -> (Vec<(u32, u32)>, usize) {
+        let mut sizes = GroupSizes::<Cursor<Vec<u8>>>::new(
+            memory,
+            max_size,
+            &mut ChaCha20Rng::seed_from_u64(7),
+        );
+        rows.iter().for_each(|&row| sizes.add(row));
+        let (mut groups, mut polls) = (Vec::new(), 0);
+        watched(&mut || polls += 1, || sizes.finish(|region, size| groups.push((region, size))));
+        groups.sort_unstable();
+        (groups, polls)
+    }
+
+    /// The same by a plain map.
+    fn expected(max_size: u32, rows: &[GroupRow]) -> Vec<(u32, u32)> {
+        let mut groups: BTreeMap<[u64; 2], (u32, u64)> = BTreeMap::new();
+        for row in rows {
+            if let Some(region) = row.region {
+                groups.entry(row.key.0).or_insert((region, 0));
+            }
+            if let Some(group) = groups.get_mut(&row.key.0) {
+                group.1 += u64::from(row.entities);
+            }
+        }
+        let capped = |(region, size): (u32, u64)| (region, size.min(u64::from(max_size)) as u32);
+        let mut groups: Vec<_> = groups.into_values().map(capped).collect();
+        groups.sort_unstable();
+        groups
+    }
+
+    fn exists(group: u64, region: u32) -> GroupRow {
+        GroupRow { key: key(group), region: Some(region), entities: 0 }
+    }
+
+    fn entity(group: u64) -> GroupRow {
+        GroupRow { key: key(group), region: None, entities: 1 }
+    }
+
+    #[test]
+    fn groups_without_entities_count_and_entities_without_a_group_do_not() {
+        let rows = [exists(1, 5), exists(2, 6), entity(1), entity(3), entity(1)];
+        assert_eq!(counted(1 << 20, 10, &rows).0, [(5, 2), (6, 0)]);
+    }
+
+    #[test]
+    fn any_memory_gives_the_same_sizes() {
+        let groups = (0..5000).map(|group| exists(group, group as u32 % 7));
+        let entities = (0..30_000u64).map(|i| entity(i * i % 7001));
+        let rows: Vec<_> = groups.chain(entities).collect();
+        let expected = expected(9, &rows);
+        let (in_memory, read) = counted(1 << 20, 9, &rows);
+        assert_eq!((in_memory, read), (expected.clone(), 0));
+        // 14 groups at a time, split into 4: files of files of files of files
+        let (in_files, read) = counted(0, 9, &rows);
+        assert_eq!(in_files, expected);
+        assert!(read > 4 * 4 * 4 * 4);
+    }
+
+    #[test]
+    fn one_group_of_many_rows_needs_no_file() {
+        let row = GroupRow { key: key(3), region: Some(0), entities: 1 };
+        assert_eq!(counted(0, 1000, &vec![row; 100_000]), (vec![(0, 1000)], 0));
+    }
+
+    #[test]
+    fn sizes_saturate() {
+        let row = GroupRow { key: key(3), region: Some(0), entities: u32::MAX };
+        assert_eq!(counted(0, u32::MAX, &[row, row]).0, [(0, u32::MAX)]);
+    }
+
+    /// With room for 14 groups and 4 parts at a time, 3,584 groups are divided by 4 four times until
+    /// 14 are left on average, and once or twice more where there are more. Were rows split at one depth
+    /// much as at the one before, it would take many splits more. The seeds are fixed.
+    #[test]
+    fn splits_at_different_depths_are_independent() {
+        let rows: Vec<_> = (0..3_584).map(|group| exists(group, 0)).collect();
+        for seed in 0..20 {
+            let mut sizes =
+                GroupSizes::<Cursor<Vec<u8>>>::new(0, 9, &mut ChaCha20Rng::seed_from_u64(seed));
+            rows.iter().for_each(|&row| sizes.add(row));
+            let (mut groups, mut deepest) = (0, 0);
+            let mut waiting = Vec::new();
+            loop {
+                groups += sizes.table.drain().count();
+                deepest = deepest.max(sizes.depth);
+                let depth = sizes.depth + 1;
+                waiting.extend(sizes.parts.drain(..).flatten().map(|part| (depth, part)));
+                let Some((depth, part)) = waiting.pop() else { break };
+                sizes.depth = depth;
+                part.read(|row| sizes.add(row));
+            }
+            assert_eq!(groups, 3_584);
+            assert!((4..=7).contains(&deepest), "seed {seed}: {deepest} splits");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn random_rows_are_counted_as_by_a_map(
+            groups in proptest::collection::vec((0..300u64, 0..4u32, 0..3u32), 0..300),
+            entities in proptest::collection::vec((0..400u64, 0..5u32), 0..600),
+            memory in 0..20_000usize,
+        ) {
+            // a group lies in one region
+            let groups = groups.iter().map(|&(group, _, entities)| GroupRow {
+                key: key(group), region: Some(group as u32 % 4), entities });
+            let entities = entities.iter().map(|&(group, entities)| GroupRow {
+                key: key(group), region: None, entities });
+            let rows: Vec<_> = groups.chain(entities).collect();
+            prop_assert_eq!(counted(memory, 6, &rows).0, expected(6, &rows));
+        }
+
+        #[test]
+        fn rows_come_back_from_files(
+            low: u64, high: u64, region in proptest::option::of(0..u32::MAX), entities: u32,
+        ) {
+            let row = GroupRow { key: GroupKey([low, high]), region, entities };
+            prop_assert_eq!(GroupRow::from_bytes(&row.to_bytes()), row);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Exact histograms of many regions from rows in any order: the keys of groups, their sizes, and how
+//! many groups of each size there are, in bounded memory.
+
+mod group_key;
+mod group_sizes;
+mod region_tallies;
+mod tallies;
+
+pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
+pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};
+pub use region_tallies::{
+    RegionHistograms, RegionTallies, TooManyRegions, read_histograms, write_histograms,
+};
+pub use tallies::Tallies;

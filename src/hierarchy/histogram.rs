@@ -1,0 +1,72 @@
+//! One histogram by itself: a hierarchy of a single level.
+
+use super::measurement::LevelMeasurement;
+use super::observer::Observer;
+use super::plan::{PlanError, ReleasePlan, Request};
+use crate::charge::{Cost, Costs, Receipt};
+use crate::coco::{Coco, DpCoco, HistogramMeasurement};
+use crate::noise::RandomWords;
+use crate::work::watched;
+use std::cell::Cell;
+
+/// The release of one histogram, whose number of groups is public.
+#[derive(Debug, Clone)]
+pub struct HistogramMechanism {
+    plan: ReleasePlan,
+    measurement: HistogramMeasurement,
+}
+
+impl HistogramMechanism {
+    /// `estimator`: its name. `max_size`: larger groups are counted at it. The release satisfies
+    /// `epsilon`-differential privacy for a unit that owns one entity.
+    ///
+    /// Errors: those of [`ReleasePlan::new`].
+    pub fn new(
+        epsilon: f64,
+        estimator: &str,
+        max_size: i64,
+    ) -> Result<HistogramMechanism, PlanError> {
+        let plan =
+            ReleasePlan::new(&Request::new(1, epsilon).by(&[estimator], "none").up_to(max_size))?;
+        let [Some(LevelMeasurement::Regions(root))] = plan.levels() else {
+            unreachable!("without consistency every region of every level has its own estimate")
+        };
+        let measurement = root.of_histogram().clone();
+        Ok(HistogramMechanism { plan, measurement })
+    }
+
+    pub fn max_size(&self) -> u64 {
+        self.plan.max_size()
+    }
+
+    /// How many numbers are measured of so many groups, where that is known beforehand.
+    pub fn draws(&self, groups: u64) -> Option<u64> {
+        self.measurement.draws(groups)
+    }
+}
+
+impl Costs for HistogramMechanism {
+    fn cost(&self) -> Cost {
+        self.plan.cost()
+    }
+}
+
+impl<P> Receipt<HistogramMechanism, P> {
+    /// The histogram with noise.
+    pub fn release<R: RandomWords + ?Sized>(
+        self,
+        truth: &Coco,
+        words: &mut R,
+        observer: &mut dyn Observer,
+    ) -> DpCoco {
+        let measurement = self.into_mechanism().measurement;
+        let numbers = Cell::new(0);
+        let add_noise = |exact| {
+            numbers.set(numbers.get() + 1);
+            measurement.noise().add(exact, words)
+        };
+        let node = measurement.of_groups(truth.groups());
+        let tell = &mut || observer.numbers_measured(numbers.get());
+        watched(tell, || node.estimate(truth, add_noise)).released()
+    }
+}

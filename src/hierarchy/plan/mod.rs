@@ -1,0 +1,178 @@
+//! What a hierarchy release will do, settled from public arguments before any data are read.
+
+mod error;
+mod request;
+
+pub use error::{PlanError, estimator_names};
+pub use request::{MAX_CANDIDATES, Request};
+
+pub(super) use request::{candidates, names_of_levels};
+
+use super::consistency::{Consistency, MAX_CELLS};
+use super::measurement::LevelMeasurement;
+use crate::charge::{Cost, Costs};
+use crate::coco::{Estimator, MAX_SIZE_LIMIT};
+use crate::privacy::Epsilon;
+use serde_json::json;
+
+/// The largest number of levels, the root's included.
+pub const MAX_LEVELS: usize = 10;
+
+/// A hierarchy release: what is measured of each level, the consistency method, K.
+///
+/// The levels that are measured compose sequentially, so the whole release satisfies
+/// [`ReleasePlan::epsilon`]-differential privacy (Kuo et al., theorem 1).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReleasePlan {
+    epsilon: Epsilon,
+    levels: Vec<Option<LevelMeasurement>>,
+    consistency: Consistency,
+    max_size: u64,
+    rows_per_unit: u32,
+}
+
+impl ReleasePlan {
+    /// Errors: see [`PlanError`]; each names its argument.
+    pub fn new(request: &Request) -> Result<ReleasePlan, PlanError> {
+        let &Request { levels, epsilon, rows_per_unit, .. } = request;
+        let budget = Epsilon::new(epsilon).map_err(|_| PlanError::Epsilon { value: epsilon })?;
+        let consistency = Consistency::parse(&request.consistency)
+            .ok_or_else(|| PlanError::Consistency { name: request.consistency.clone() })?;
+        let max_size = u64::try_from(request.max_size)
+            .ok()
+            .filter(|size| (1..=MAX_SIZE_LIMIT).contains(size))
+            .ok_or(PlanError::MaxSize { value: request.max_size })?;
+        let named = estimators(request, consistency, max_size)?;
+        let parts = parts(request, consistency, budget)?;
+        let estimators = match named.as_slice() {
+            [one] => vec![*one; levels],
+            many if many.len() == levels => named,
+            many => return Err(PlanError::EstimatorCount { got: many.len(), levels }),
+        };
+        let measurement = |level: usize| {
+            if consistency.measures_leaves_alone() && level + 1 < levels {
+                return Ok(None);
+            }
+            let estimator = estimators[level];
+            let quantity = consistency.quantity();
+            // a scale that cannot be sampled is refused here, before anything is charged
+            LevelMeasurement::new(quantity, estimator, max_size, rows_per_unit, parts[level])
+                .map(Some)
+                .map_err(|error| PlanError::Scale { value: epsilon, error })
+        };
+        let levels = (0..levels).map(measurement).collect::<Result<Vec<_>, _>>()?;
+        Ok(ReleasePlan { epsilon: budget, levels, consistency, max_size, rows_per_unit })
+    }
+
+    /// The whole budget: what is charged.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// The zero-concentrated loss of the whole release: the sum over its levels, which is less than
+    /// that of the sum of their epsilons.
+    pub fn rho(&self) -> f64 {
+        self.levels.iter().flatten().map(LevelMeasurement::rho).sum::<f64>().next_up()
+    }
+
+    /// One entry per level from the root down; None where nothing is measured.
+    pub fn levels(&self) -> &[Option<LevelMeasurement>] {
+        &self.levels
+    }
+
+    pub fn consistency(&self) -> Consistency {
+        self.consistency
+    }
+
+    pub fn max_size(&self) -> u64 {
+        self.max_size
+    }
+
+    pub fn rows_per_unit(&self) -> u32 {
+        self.rows_per_unit
+    }
+
+    /// Whether the plan can be carried out on a tree with so many regions on each level.
+    ///
+    /// Errors: [`PlanError::Cells`]; [`PlanError::Scale`] for noise that is too wide over so many
+    /// regions.
+    pub fn check_regions(&self, per_level: &[usize]) -> Result<(), PlanError> {
+        let (max_size, consistency) = (self.max_size, self.consistency);
+        let regions = per_level.iter().fold(0, |sum: usize, level| sum.saturating_add(*level));
+        let cells = regions.saturating_mul(max_size as usize + 1);
+        if consistency.is_dense() && cells > MAX_CELLS {
+            return Err(PlanError::Cells { max_size, regions, consistency });
+        }
+        for (level, &regions) in self.levels.iter().zip(per_level) {
+            let Some(level) = level else { continue };
+            level
+                .check_regions(regions)
+                .map_err(|error| PlanError::Scale { value: self.epsilon.value(), error })?;
+        }
+        Ok(())
+    }
+
+    /// What will be measured and how, for the ledger's readers.
+    pub fn describe(&self) -> serde_json::Value {
+        let levels = self.levels.iter().map(|level| level.as_ref().map(LevelMeasurement::describe));
+        let mut description = json!({
+            "levels": levels.collect::<Vec<_>>(),
+            "consistency": self.consistency.name(),
+            "max_size": self.max_size,
+            "rows_per_unit": self.rows_per_unit,
+        });
+        if let Some(note) = self.levels.iter().flatten().find_map(LevelMeasurement::note) {
+            description["note"] = json!(note);
+        }
+        description
+    }
+}
+
+impl Costs for ReleasePlan {
+    fn cost(&self) -> Cost {
+        let (epsilon, rho) = (self.epsilon, self.rho());
+        Cost { epsilon, delta: 0.0, rho, mechanism: self.describe() }
+    }
+}
+
+/// Those that are named: one, or one for each level.
+fn estimators(
+    request: &Request,
+    consistency: Consistency,
+    max_size: u64,
+) -> Result<Vec<Estimator>, PlanError> {
+    let estimator = |name: &String| {
+        let unknown = || PlanError::Estimator { name: name.clone() };
+        match consistency.estimator(name).ok_or_else(unknown)? {
+            Estimator::CutAt(cut) if cut > max_size => Err(PlanError::Cut { cut, max_size }),
+            estimator => Ok(estimator),
+        }
+    };
+    let named = request.estimators.iter().map(estimator).collect::<Result<Vec<_>, _>>()?;
+    if let Some(&estimator) = named.iter().find(|estimator| !consistency.takes(**estimator)) {
+        return Err(PlanError::Meaningless { estimator, consistency });
+    }
+    Ok(named)
+}
+
+/// What each level's measurement is calibrated to. The regions of a level hold disjoint entities and
+/// compose in parallel.
+fn parts(
+    request: &Request,
+    consistency: Consistency,
+    budget: Epsilon,
+) -> Result<Vec<f64>, PlanError> {
+    let levels = request.levels;
+    match &request.shares {
+        Some(_) if consistency.measures_leaves_alone() => Err(PlanError::SharesWithoutLevels),
+        Some(shares) if shares.len() != levels => {
+            Err(PlanError::ShareCount { got: shares.len(), levels })
+        }
+        Some(shares) => budget.split(shares).map_err(PlanError::Share),
+        None if consistency.measures_leaves_alone() => Ok(vec![budget.whole(); levels]),
+        None => Ok(budget.split_equally(levels)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

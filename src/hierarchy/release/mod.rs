@@ -1,0 +1,101 @@
+//! Carrying out a plan on the histograms of a tree.
+
+use super::consistency::{Known, KnownTotals};
+use super::measuring::{evidence, measure};
+use super::observer::Observer;
+use super::plan::{PlanError, ReleasePlan};
+use super::tree::Tree;
+use crate::coco::{Coco, DpCoco};
+use crate::noise::{RandomWords, ScaleError};
+use std::fmt;
+use std::num::NonZeroUsize;
+
+/// Why a plan cannot be carried out on a tree. Nothing of it depends on private rows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReleaseError {
+    /// The tree is too large for the plan.
+    Plan(PlanError),
+    /// A noise scale that depends on the number of regions cannot be sampled.
+    Scale(ScaleError),
+    /// Not one histogram per leaf.
+    Leaves { got: usize, leaves: usize },
+    /// More groups in all than can be counted.
+    Groups { groups: u128 },
+}
+
+impl fmt::Display for ReleaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReleaseError::Plan(error) => error.fmt(f),
+            ReleaseError::Scale(error) => write!(f, "epsilon {error}"),
+            ReleaseError::Leaves { got, leaves } => {
+                write!(f, "got {got} histograms for a tree with {leaves} leaves")
+            }
+            ReleaseError::Groups { groups } => {
+                write!(f, "the regions have {groups} groups in all, more than {MOST_GROUPS}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReleaseError {}
+
+impl From<PlanError> for ReleaseError {
+    fn from(error: PlanError) -> ReleaseError {
+        ReleaseError::Plan(error)
+    }
+}
+
+impl From<ScaleError> for ReleaseError {
+    fn from(error: ScaleError) -> ReleaseError {
+        ReleaseError::Scale(error)
+    }
+}
+
+/// What PostgreSQL's `bigint` holds. Sums saturate there, and a parent's groups could not be matched to
+/// more of its children's.
+const MOST_GROUPS: u128 = i64::MAX as u128;
+
+/// The exact histograms of all regions, in the tree's order.
+///
+/// Errors: [`ReleaseError::Leaves`], [`ReleaseError::Groups`].
+pub(super) fn sums(tree: &Tree, leaves: Vec<Coco>) -> Result<Vec<Coco>, ReleaseError> {
+    if leaves.len() != tree.leaves().len() {
+        return Err(ReleaseError::Leaves { got: leaves.len(), leaves: tree.leaves().len() });
+    }
+    let groups = leaves.iter().map(|leaf| u128::from(leaf.groups())).sum(); // public
+    if groups > MOST_GROUPS {
+        return Err(ReleaseError::Groups { groups });
+    }
+    Ok(tree.sums(leaves))
+}
+
+/// One differentially private histogram per region of the tree, in its order. `truth`: the exact
+/// histograms of all regions, in the tree's order, each the sum of its children; their numbers of
+/// groups are public.
+///
+/// The plan has as many levels as the tree. `threads`: the most that measure regions at a time, this
+/// one included; what is released does not depend on it.
+///
+/// Errors: see [`ReleaseError`].
+pub(super) fn release_sums<R: RandomWords + ?Sized>(
+    plan: &ReleasePlan,
+    tree: &Tree,
+    truth: impl AsRef<[Coco]>,
+    words: &mut R,
+    threads: NonZeroUsize,
+    observer: &mut dyn Observer,
+) -> Result<Vec<DpCoco>, ReleaseError> {
+    let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
+    plan.check_regions(&per_level)?;
+    let measured = measure(plan, tree, truth.as_ref(), words, threads, observer)?;
+    let totals: Vec<u64> = truth.as_ref().iter().map(Coco::groups).collect(); // public
+    drop(truth); // from here on everything is post-processing of what was released
+    let evidence = evidence(plan, tree, measured);
+    let known = Known { tree, evidence, totals: Some(KnownTotals::Regions(&totals)) };
+    let consistent = plan.consistency().apply(known, observer);
+    Ok(consistent.histograms.into_iter().map(DpCoco::new).collect())
+}
+
+#[cfg(test)]
+mod tests;
