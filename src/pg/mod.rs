@@ -7,38 +7,12 @@
 // the macro that declares table functions reads their row types in place
 #![allow(clippy::type_complexity)]
 
-mod accessors;
-mod after_charge;
-mod aggregates;
-mod bin_reading;
-mod catalog;
-mod consistent;
 mod dataset;
 mod errors;
-mod expanded;
-mod explain_hierarchy;
-mod explain_ranges;
-mod hierarchy;
-mod histogram;
-mod interval;
-mod jsonb;
-mod kinship;
-mod leaf_histograms;
-mod leaf_reading;
-mod leaves;
+mod functions;
 mod ledger;
-mod locality;
-mod progress;
-mod query;
-mod ranges;
-mod relation;
-mod session;
-mod source;
-mod stream;
-mod surroundings;
-mod temporary_file;
-mod types;
-mod worker;
+mod server;
+mod values;
 
 pgrx::pg_module_magic!(name, version);
 
@@ -49,6 +23,6 @@ pub extern "C-unwind" fn _PG_init() {
     for variable in ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"] {
         unsafe { std::env::remove_var(variable) };
     }
-    session::define_settings();
-    session::watch_for_interrupts();
+    server::session::define_settings();
+    server::session::watch_for_interrupts();
 }

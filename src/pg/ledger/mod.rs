@@ -1,0 +1,3 @@
+//! What is spent, and the order in which that happens.
+
+pub(super) mod charge;
