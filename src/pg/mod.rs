@@ -11,6 +11,7 @@ mod dataset;
 mod errors;
 mod functions;
 mod ledger;
+mod release;
 mod server;
 mod values;
 
@@ -19,10 +20,11 @@ pgrx::pg_module_magic!(name, version);
 /// Called by PostgreSQL when it loads the library.
 #[pgrx::pg_guard]
 pub extern "C-unwind" fn _PG_init() {
-    // backtraces would get into the DETAIL of errors, which clients see; no other thread runs here
+    // backtraces would get into the DETAIL of errors, which clients see
     for variable in ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"] {
+        // SAFETY: no other thread runs yet.
         unsafe { std::env::remove_var(variable) };
     }
-    server::session::define_settings();
-    server::session::watch_for_interrupts();
+    server::settings::define_settings();
+    server::interrupts::watch_for_interrupts();
 }

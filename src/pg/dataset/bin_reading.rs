@@ -1,9 +1,11 @@
 //! The exact counts of a column's values: planned before the charge, read after it.
 
 use super::query::Query;
+use super::reading::Reading;
 use super::relation::open;
 use super::source::Source;
-use crate::pg::errors::{Result, invalid};
+use crate::pg::errors::{Failure, Result, invalid};
+use crate::pg::ledger::account::{Charged, Sealed};
 use crate::pg::values::interval::{Axis, TimeAxis};
 use crate::ranges::{Bins, Bounds};
 use pgrx::prelude::*;
@@ -12,7 +14,7 @@ use std::convert::Infallible;
 
 /// The values that a release will count.
 pub(crate) struct BinReading {
-    rows: Query,
+    rows: Sealed<Query>,
     axis: Axis,
     bounds: Bounds,
 }
@@ -54,21 +56,23 @@ impl Source {
         let column = quote_identifier(column);
         let rows = self.used_rows(&entities.name, std::slice::from_ref(&column));
         let rows = Query::plan(&format!("SELECT {column} FROM {rows}"), &[&entities], 0)?;
-        Ok(BinReading { rows, axis, bounds })
+        Ok(BinReading { rows: Sealed::new(rows), axis, bounds })
     }
 }
 
-impl BinReading {
-    /// Counts. Values outside of the bounds count in the nearest bin, NULL in none. Confidential.
-    pub(crate) fn read(self) -> Bins {
+impl Reading for BinReading {
+    type Truth = Bins;
+
+    /// Values outside of the bounds count in the nearest bin, NULL in none.
+    fn read<M>(self, receipt: &Charged<M>) -> std::result::Result<Bins, Failure> {
         let BinReading { rows, axis, bounds } = self;
         let mut bins = Bins::empty(bounds);
-        let Ok(()) = rows.run(|row| {
+        let Ok(()) = rows.open(receipt).run(|row| {
             if let Some(value) = row.integer(0) {
                 bins.add(axis.bin(value, bounds), 1);
             }
             Ok::<_, Infallible>(())
         });
-        bins
+        Ok(bins)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::relation::Relation;
 use crate::pg::errors::{Result, error};
-use crate::pg::server::session::{as_of_now, read_rows};
+use crate::pg::server::select::{as_of_now, read_rows};
 use pgrx::prelude::*;
 
 /// Refuses a table of groups that shares rows with the private table: how many rows it has in each

@@ -1,26 +1,24 @@
-//! The aggregate `dp.leaf_histograms(max_size, region columns..., size)`, by which a release has rows that
-//! are groups counted: PostgreSQL decides how many parallel workers scan the table, and each counts
-//! what it reads.
+//! The aggregate `dp.leaf_histograms(max_size, region columns..., size)`, by which a release has rows
+//! that are groups counted: PostgreSQL decides how many parallel workers scan the table, and each
+//! counts what it reads.
 //!
-//! A running state is a [`State`]. Workers write theirs as bytes, which are read as [`RegionHistograms`]
-//! and added to that of the leader. Only a superuser can declare an aggregate of states of type internal,
-//! and nobody can call its functions, so that a function always gets what is meant for it.
+//! A running state is a [`LeafState`]. Workers write theirs as bytes, which are read as
+//! [`RegionHistograms`] and added to that of the leader.
 
 use super::leaves::Leaves;
 use super::query::Query;
 use super::stream::Arguments;
 use crate::coco::{RegionHistograms, TooManyRegions, read_histograms, write_histograms};
-use crate::pg::errors::Failure;
-use crate::pg::errors::{Result, error, internal, invalid, required};
-use pgrx::PgMemoryContexts;
+use crate::pg::errors::{Failure, Result, error, internal, invalid, required};
+use crate::pg::values::running::{Aggregation, Lifetime, Running};
 use pgrx::datum::Internal;
+use pgrx::pg_sys::FunctionCallInfo;
 use pgrx::pg_sys::panic::ErrorReportable;
-use pgrx::pg_sys::{FunctionCallInfo, MemoryContext};
 use pgrx::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The expression by which a query counts the rows of a table that are groups: the quoted columns of the
-/// region, and that of the size.
+/// The expression by which a query counts the rows of a table that are groups: the quoted columns of
+/// the region, and that of the size.
 pub(crate) fn leaf_histograms(max_size: u64, regions: &[String], size: &str) -> String {
     let columns: String = regions.iter().map(|column| format!("{column}, ")).collect();
     format!("dp.leaf_histograms({max_size}::pg_catalog.int8, {columns}{size})")
@@ -63,7 +61,7 @@ fn read(bytes: &[u8]) -> std::result::Result<Outcome, Failure> {
 }
 
 /// What one process has counted, and room for the arguments of a call.
-struct State {
+struct LeafState {
     leaves: std::result::Result<Leaves, TooManyRegions>,
     arguments: Arguments,
 }
@@ -75,9 +73,16 @@ static STATES: AtomicUsize = AtomicUsize::new(0);
 /// A release has one, and another one where it adds up those of workers.
 const MOST_STATES: usize = 4;
 
-impl State {
-    /// A new one that lives as long as `context`.
-    fn start(context: MemoryContext, max_size: u64, arguments: Arguments) -> Result<pg_sys::Datum> {
+impl LeafState {
+    /// A new one that lives as long as the aggregation.
+    fn start(
+        aggregation: &Aggregation,
+        max_size: u64,
+        arguments: Arguments,
+    ) -> Result<Running<LeafState>> {
+        let lifetime = aggregation
+            .lifetime()
+            .ok_or_else(|| internal("a function of dp.leaf_histograms was called outside of it"))?;
         if STATES.load(Ordering::Relaxed) >= MOST_STATES {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
@@ -89,11 +94,11 @@ impl State {
         let regions = layouts.split_last().map_or(&[][..], |(_size, regions)| regions);
         let leaves = Ok(Leaves::new(max_size, regions)?);
         STATES.fetch_add(1, Ordering::Relaxed);
-        Ok(leaked(context, State { leaves, arguments }))
+        Ok(Running::start(lifetime, LeafState { leaves, arguments }))
     }
 }
 
-impl State {
+impl LeafState {
     /// Counts more, unless there were too many regions already.
     #[inline]
     fn count(
@@ -108,94 +113,88 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for LeafState {
     fn drop(&mut self) {
         STATES.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A value that is dropped when `context` is.
-fn leaked<T: 'static>(context: MemoryContext, value: T) -> pg_sys::Datum {
-    pg_sys::Datum::from(PgMemoryContexts::For(context).leak_and_drop_on_delete(value))
-}
-
-/// Where the aggregate's state lives.
-fn aggregate_context(fcinfo: FunctionCallInfo) -> Result<MemoryContext> {
-    let mut context = std::ptr::null_mut();
-    match unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } {
-        0 => Err(internal("a function of dp.leaf_histograms was called outside of it")),
-        _ => Ok(context),
-    }
-}
-
-/// Counts one row: the transition function. By hand, as `#[pg_extern]` would take each argument out of its
-/// place for every row, which costs as much as counting it.
+/// Counts one row: the transition function. By hand, as `#[pg_extern]` would take each argument out
+/// of its place for every row, which costs as much as counting it.
+// SAFETY: no other library that PostgreSQL loads has a function of that name.
 #[unsafe(no_mangle)]
 #[pg_guard]
 unsafe extern "C-unwind" fn leaf_histograms_add(fcinfo: FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: PostgreSQL gives the call that is going on.
     unsafe { add_row(fcinfo) }.unwrap_or_report()
 }
 
+// SAFETY: as above.
 #[unsafe(no_mangle)]
 extern "C" fn pg_finfo_leaf_histograms_add() -> &'static pg_sys::Pg_finfo_record {
     &pg_sys::Pg_finfo_record { api_version: 1 }
 }
 
+/// # Safety
+/// A call of the aggregate's transition function that is going on.
 #[inline]
 unsafe fn add_row(fcinfo: FunctionCallInfo) -> Result<pg_sys::Datum> {
     const BEFORE_COLUMNS: usize = 2;
-    let arguments = unsafe { (*fcinfo).args.as_slice(BEFORE_COLUMNS) };
-    let (state, max_size) = (arguments[0], arguments[1]);
-    let state = match state.isnull {
-        false => state.value,
-        true => {
-            let arguments = unsafe { Arguments::of(fcinfo, BEFORE_COLUMNS) }?;
-            let max_size = unsafe { i64::from_datum(max_size.value, max_size.isnull) };
-            let max_size = u64::try_from(required(max_size, "max_size")?)
-                .map_err(|_| invalid("max_size must not be negative", "Use a constant."))?;
-            State::start(aggregate_context(fcinfo)?, max_size, arguments)?
-        }
+    // SAFETY: the function is declared with a state, a bigint, and VARIADIC "any".
+    let (mut running, max_size) = unsafe {
+        let arguments = (*fcinfo).args.as_slice(BEFORE_COLUMNS);
+        (Running::<LeafState>::of_argument(arguments[0]), arguments[1])
     };
-    let counted = unsafe { &mut *state.cast_mut_ptr::<State>() };
-    counted.count(|leaves, arguments| {
-        leaves.add_group(&unsafe { arguments.row(fcinfo, BEFORE_COLUMNS) })
-    });
-    Ok(state)
+    if running.state().is_none() {
+        // SAFETY: as above.
+        let (arguments, max_size, aggregation) = unsafe {
+            let max_size = i64::from_datum(max_size.value, max_size.isnull);
+            (Arguments::of(fcinfo, BEFORE_COLUMNS)?, max_size, Aggregation::of_call(fcinfo))
+        };
+        let max_size = u64::try_from(required(max_size, "max_size")?)
+            .map_err(|_| invalid("max_size must not be negative", "Use a constant."))?;
+        running = LeafState::start(&aggregation, max_size, arguments)?;
+    }
+    if let Some(state) = running.state() {
+        // SAFETY: the state's arguments are those of the first call of this function for it.
+        state.count(|leaves, arguments| {
+            leaves.add_group(&unsafe { arguments.row(fcinfo, BEFORE_COLUMNS) })
+        });
+    }
+    running.into_datum().ok_or_else(|| internal("dp.leaf_histograms has no state"))
 }
 
 /// Adds what a worker has counted: the combine function.
 #[pg_extern(stable, parallel_safe)]
 fn leaf_histograms_merge(
-    mut state: Internal,
-    other: Internal,
-    fcinfo: FunctionCallInfo,
-) -> Result<Internal> {
+    mut running: Running<LeafState>,
+    mut other: Running<Outcome>,
+    aggregation: Aggregation,
+) -> Result<Running<LeafState>> {
     // that of a worker that found no row is NULL
-    let Some(other) = (unsafe { other.get::<Outcome>() }) else { return Ok(state) };
-    if unsafe { state.get::<State>() }.is_none() {
-        let started = State::start(aggregate_context(fcinfo)?, u64::MAX, Arguments::default())?;
-        state = Internal::from(Some(started));
+    let Some(other) = other.state() else { return Ok(running) };
+    if running.state().is_none() {
+        running = LeafState::start(&aggregation, u64::MAX, Arguments::default())?;
     }
-    if let Some(state) = unsafe { state.get_mut::<State>() } {
+    if let Some(state) = running.state() {
         match other {
             Ok(histograms) => state.count(|leaves, _| leaves.add_histograms(histograms)),
             Err(too_many) => state.leaves = Err(*too_many),
         }
     }
-    Ok(state)
+    Ok(running)
 }
 
 /// What was counted, as bytes: for the leader, and the final function. Leaves an empty state.
 #[pg_extern(stable, parallel_safe, strict)]
-fn leaf_histograms_write(mut state: Internal) -> Result<Option<Vec<u8>>> {
-    let Some(State { leaves, .. }) = (unsafe { state.get_mut() }) else { return Ok(None) };
+fn leaf_histograms_write(mut running: Running<LeafState>) -> Result<Option<Vec<u8>>> {
+    let Some(LeafState { leaves, .. }) = running.state() else { return Ok(None) };
     let leaves = std::mem::replace(leaves, Err(TooManyRegions));
     Ok(Some(written(&leaves.map(Leaves::histograms))))
 }
 
 /// Reads what another process has written.
 #[pg_extern(stable, parallel_safe, strict)]
-fn leaf_histograms_read(bytes: &[u8], _internal: Internal) -> Result<Internal> {
-    let context = PgMemoryContexts::CurrentMemoryContext.value();
-    Ok(Internal::from(Some(leaked(context, read(bytes)?))))
+fn leaf_histograms_read(bytes: &[u8], _internal: Internal) -> Result<Running<Outcome>> {
+    Ok(Running::start(Lifetime::of_call(), read(bytes)?))
 }

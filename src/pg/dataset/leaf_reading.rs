@@ -1,25 +1,26 @@
 //! The exact histograms of a dataset's leaf regions: what is read, and when.
 //!
-//! Before the charge every query is planned and all public rows are read, those of the table of groups, so that
-//! whatever is wrong with them costs nothing. After it the private rows are read.
+//! Before the charge every query is planned and all public rows are read, those of the table of
+//! groups, so that whatever is wrong with them costs nothing. After it the private rows are read:
+//! until then the queries that read them are sealed.
 //!
-//! The queries' text is made of quoted identifiers alone; no expression of a user's gets into it, and what it
-//! names besides is PostgreSQL's own or lies in schema dp.
-//! What a row can hold never raises an error: NULL keys and regions belong to no group, NULL and
-//! negative sizes count as 0, sums saturate.
+//! The queries' text is made of quoted identifiers alone; no expression of a user's gets into it,
+//! and what it names besides is PostgreSQL's own or lies in schema dp. What a row can hold never
+//! raises an error: NULL keys and regions belong to no group, NULL and negative sizes count as 0,
+//! sums saturate.
 
+use super::layout::Layout;
 use super::leaf_histograms::{leaf_histograms, read_leaf_histograms};
-use super::leaves::{KnownGroups, Leaves, too_many_regions};
+use super::leaves::{KnownGroups, Leaves};
 use super::query::Query;
-use super::relation::{Column, Relation, open};
+use super::reading::Reading;
+use super::relation::{Relation, UsedColumn, open};
 use super::source::{Source, comparable, distinct, label, not_null, quoted};
-use super::stream::{self, Layout};
 use crate::coco::Coco;
 use crate::hierarchy::Tree;
-use crate::pg::errors::Failure;
-use crate::pg::errors::{Result, internal};
-use crate::pg::server::session::extension_type;
-use pgrx::prelude::*;
+use crate::pg::errors::{Failure, Result, internal, too_many_regions};
+use crate::pg::ledger::account::{Charged, Sealed};
+use crate::pg::server::select::extension_type;
 use pgrx::spi::quote_identifier;
 
 /// All that a release knows of its dataset's leaf regions before it is charged.
@@ -34,15 +35,15 @@ pub(crate) struct LeafReading {
 /// The private rows, and what they are.
 enum Rows {
     /// Groups with their sizes, counted by an aggregate.
-    Groups(Query),
+    Groups(Sealed<Query>),
     /// Histograms of many groups each.
-    Histograms(Query),
+    Histograms(Sealed<Query>),
     /// Entities with the region and key of their group.
-    Entities(Query, KnownGroups),
+    Entities(Sealed<Query>, KnownGroups),
     /// Entities, or numbers of them, with the key of a known group.
-    OfKnownGroups { rows: Query, groups: KnownGroups, weighted: bool },
+    OfKnownGroups { rows: Sealed<Query>, groups: KnownGroups, weighted: bool },
     /// Regions' names and groups' sizes, as PostgreSQL's own GROUP BY makes them.
-    Sizes(Query),
+    Sizes(Sealed<Query>),
 }
 
 /// The tables of a dataset.
@@ -56,14 +57,21 @@ impl Tables {
         let tables: Vec<&Relation> = [&self.entities].into_iter().chain(&self.groups).collect();
         Query::plan(sql, &tables, workers)
     }
+
+    /// Of a query that reads private rows.
+    fn seal(&self, sql: &str, workers: i32) -> Result<Sealed<Query>> {
+        self.plan(sql, workers).map(Sealed::new)
+    }
 }
 
 impl Source {
-    /// Plans the reading of all leaf regions' histograms, and reads the public table of groups. To be called after
-    /// [`Source::check`], under the snapshot under which the private rows will be read: the sensitivity
-    /// rests on every group being in one region. `workers`: the most that may count rows that are groups.
+    /// Plans the reading of all leaf regions' histograms, and reads the public table of groups. To be
+    /// called after [`Source::check`], under the snapshot under which the private rows will be read:
+    /// the sensitivity rests on every group being in one region. `workers`: the most that may count
+    /// rows that are groups.
     ///
-    /// Errors: too many regions in the table of groups, or too long names; keys that cannot be compared.
+    /// Errors: too many regions in the table of groups, or too long names; keys that cannot be
+    /// compared.
     pub(crate) fn prepare_leaves(&self, max_size: u64, workers: i32) -> Result<LeafReading> {
         let tables = Tables {
             entities: open(self.entities, "entities")?,
@@ -92,8 +100,8 @@ impl Source {
         }
         let columns = self.group_key.iter().map(|c| tables.entities.column("group_key", c));
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        let by_bytes = columns.iter().all(Column::equality_is_of_bytes);
-        Ok(by_bytes.then(|| columns.iter().map(Column::layout).collect()))
+        let by_bytes = columns.iter().all(UsedColumn::equality_is_of_bytes);
+        Ok(by_bytes.then(|| columns.iter().map(UsedColumn::layout).collect()))
     }
 
     /// How the columns of the hierarchy are held.
@@ -115,31 +123,34 @@ impl Source {
         let size = self.size_column.as_ref().map(quote_identifier);
         let entities = &tables.entities;
         let mut leaves = Leaves::new(max_size, &self.hierarchy_layout(tables)?)?;
-        let select = |columns: &[&[String]], rows: &str, workers: i32| {
-            tables.plan(&format!("SELECT {} FROM {rows}", columns.concat().join(", ")), workers)
+        let select = |columns: &[&[String]], rows: &str| {
+            format!("SELECT {} FROM {rows}", columns.concat().join(", "))
         };
         let rows = match (&tables.groups, &self.size_column, size) {
             (Some(groups), _, size) => {
                 let columns = [&regions[..], &key];
-                let groups = leaves.read_groups(select(&columns, &groups.name, 0)?, key_layout)?;
+                let groups = tables.plan(&select(&columns, &groups.name), 0)?;
+                let groups = leaves.read_groups(groups, key_layout)?;
                 let rows = self.used_rows(&entities.name, &key);
-                let rows = select(&[&key, size.as_slice()], &rows, 0)?;
+                let rows = tables.seal(&select(&[&key, size.as_slice()], &rows), 0)?;
                 Rows::OfKnownGroups { rows, groups, weighted: size.is_some() }
             }
             (None, Some(column), Some(size)) => {
                 // a row stands for many groups, or is one
                 if entities.column("size_column", column)?.family() == extension_type("coco")? {
                     let columns = [&regions[..], &[size]];
-                    Rows::Histograms(select(&columns, &entities.name, 0)?)
+                    Rows::Histograms(tables.seal(&select(&columns, &entities.name), 0)?)
                 } else {
                     let counted = leaf_histograms(max_size, &regions, &size);
                     // the number of rows is public
-                    Rows::Groups(select(&[&[counted]], &entities.name, workers)?)
+                    let rows = select(&[&[counted]], &entities.name);
+                    Rows::Groups(tables.seal(&rows, workers)?)
                 }
             }
             (None, ..) => {
                 let groups = leaves.no_groups(key_layout)?;
-                Rows::Entities(select(&[&regions, &key], &entities.name, 0)?, groups)
+                let rows = select(&[&regions, &key], &entities.name);
+                Rows::Entities(tables.seal(&rows, 0)?, groups)
             }
         };
         Ok((leaves, rows))
@@ -155,7 +166,7 @@ impl Source {
             let sql = format!("SELECT {} FROM {}", labels.join(", "), groups.name);
             leaves.read_regions(tables.plan(&sql, 0)?)?;
         }
-        let rows = tables.plan(&self.sizes_query(tables, &labels), 0)?;
+        let rows = tables.seal(&self.sizes_query(tables, &labels), 0)?;
         Ok((leaves, Rows::Sizes(rows)))
     }
 
@@ -210,19 +221,23 @@ impl LeafReading {
         let (tree, _) = self.known.as_ref()?;
         Some((0..tree.depth()).map(|level| tree.level(level).len()).collect())
     }
+}
 
-    /// Reads the private rows: the exact histogram of every leaf region. Confidential.
-    pub(crate) fn read(self) -> std::result::Result<(Tree, Vec<Coco>), Failure> {
+impl Reading for LeafReading {
+    type Truth = (Tree, Vec<Coco>);
+
+    /// The exact histogram of every leaf region.
+    fn read<M>(self, receipt: &Charged<M>) -> std::result::Result<Self::Truth, Failure> {
         let LeafReading { depth, known, mut leaves, rows } = self;
         let mut counted = None;
         match rows {
-            Rows::Groups(rows) => counted = Some(read_leaf_histograms(rows)?),
-            Rows::Histograms(rows) => leaves.read_histograms(rows)?,
-            Rows::Entities(rows, groups) => leaves.read_entities(rows, groups)?,
+            Rows::Groups(rows) => counted = Some(read_leaf_histograms(rows.open(receipt))?),
+            Rows::Histograms(rows) => leaves.read_histograms(rows.open(receipt))?,
+            Rows::Entities(rows, groups) => leaves.read_entities(rows.open(receipt), groups)?,
             Rows::OfKnownGroups { rows, groups, weighted } => {
-                leaves.read_entities_of(groups, rows, weighted)?;
+                leaves.read_entities_of(groups, rows.open(receipt), weighted)?;
             }
-            Rows::Sizes(rows) => leaves.read_sizes(rows)?,
+            Rows::Sizes(rows) => leaves.read_sizes(rows.open(receipt))?,
         }
         if let Some((tree, numbers)) = known {
             let mut histograms = leaves.by_number();
@@ -236,16 +251,4 @@ impl LeafReading {
         }
         Tree::from_many_leaves(depth, histograms).map_err(Failure::broken)
     }
-}
-
-/// The name of a region, for queries that group by it.
-#[pg_extern(stable, parallel_safe)]
-fn region_name(value: pgrx::AnyElement) -> Option<String> {
-    unsafe { stream::region_name(value.oid(), value.datum()) }
-}
-
-/// Whether a value is short enough for queries that compare it: some comparisons fail on very long ones.
-#[pg_extern(immutable, parallel_safe)]
-fn is_short(value: pgrx::AnyElement) -> bool {
-    unsafe { stream::is_short(value.oid(), value.datum()) }
 }

@@ -5,17 +5,18 @@
 //! where it comes out, or at once where a row is one. Rows of groups with their sizes come from the
 //! aggregate in `leaf_histograms`.
 
+use super::layout::Layout;
+use super::names::too_long_name;
 use super::query::Query;
-use super::stream::{Layout, MOST_NAME_BYTES, MOST_STORED_BYTES, StreamedRow};
+use super::stream::StreamedRow;
 use crate::coco::{
     Coco, GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
     RegionTallies, TooManyRegions,
 };
 use crate::noise::words_from_system;
-use crate::pg::errors::{Result, error, internal, invalid};
+use crate::pg::errors::{Result, internal, too_many_regions};
+use crate::pg::server::state::hash_memory;
 use crate::pg::server::temporary_file::BufferedFile;
-use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -51,7 +52,8 @@ impl Leaves {
         self.tallies.number(vec![]).map(|_| ())
     }
 
-    /// A row that is a group: the region's columns, then the size. A row without a region is no group.
+    /// A row that is a group: the region's columns, then the size. A row without a region is no
+    /// group.
     #[inline]
     pub(crate) fn add_group(&mut self, row: &StreamedRow) -> Counted {
         if let Some(region) = self.regions.number(row, &mut self.tallies)? {
@@ -110,7 +112,8 @@ impl Leaves {
         rows.run(|row| self.public_region(row).map(|_| ()))
     }
 
-    /// The groups of a public table: the region's columns, then the key's. A NULL in the key is no group.
+    /// The groups of a public table: the region's columns, then the key's. A NULL in the key is no
+    /// group.
     ///
     /// Errors: as for [`Leaves::read_regions`].
     pub(crate) fn read_groups(&mut self, rows: Query, key: &[Layout]) -> Result<KnownGroups> {
@@ -156,7 +159,7 @@ impl Leaves {
 
     /// `width`: how many columns of the key a row has.
     fn counting(&self, key: &[Layout], width: usize) -> Result<KnownGroups> {
-        let memory = unsafe { pg_sys::get_hash_memory_limit() };
+        let memory = hash_memory();
         let mut words = words_from_system().map_err(internal)?;
         let sizes = GroupSizes::new(memory, self.max_size, &mut words);
         Ok(KnownGroups { keys: Keys::new(key)?, sizes, width })
@@ -189,30 +192,6 @@ impl Leaves {
     fn add(&mut self, region: u32, size: u32, groups: u64) {
         self.tallies.add(region, size.min(self.max_size), groups);
     }
-}
-
-/// For regions of the table of groups.
-pub(crate) fn too_long_name() -> ErrorReport {
-    invalid(
-        "hierarchy: the name of a region in the table of groups is too long",
-        format!(
-            "Nothing was spent. A name may take {MOST_NAME_BYTES} bytes; a value of a type that is no \
-             text, {MOST_STORED_BYTES} as it is stored."
-        ),
-    )
-}
-
-pub(crate) fn too_many_regions(_: TooManyRegions) -> ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-        "there are too many different regions",
-    )
-    .set_hint(format!(
-        "The lowest level may have {}, whose names may take {} bytes in all. Declare a hierarchy of \
-         coarser columns.",
-        RegionTallies::MOST_REGIONS,
-        RegionTallies::MOST_NAME_BYTES
-    ))
 }
 
 /// A number of entities; NULL and negative ones count as 0.

@@ -1,12 +1,18 @@
-//! Datasets: what is declared, what has to hold of it, and how its private rows are read.
+//! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
+//! (`relation`, `kinship`), and how their private rows are read: planned before the charge
+//! (`leaf_reading`, `bin_reading`), by queries whose plans tell nothing (`query`), row by row
+//! (`stream`), counted as they come (`leaves`, `leaf_histograms`).
 
-pub(super) mod bin_reading;
+mod bin_reading;
 pub(super) mod catalog;
-pub(super) mod kinship;
-pub(super) mod leaf_histograms;
-pub(super) mod leaf_reading;
-pub(super) mod leaves;
-pub(super) mod query;
-pub(super) mod relation;
+mod kinship;
+mod layout;
+mod leaf_histograms;
+mod leaf_reading;
+mod leaves;
+mod names;
+mod query;
+pub(super) mod reading;
+mod relation;
 pub(super) mod source;
-pub(super) mod stream;
+mod stream;

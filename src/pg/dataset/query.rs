@@ -12,7 +12,7 @@
 use super::relation::Relation;
 use super::stream::{Receiver, StreamedRow};
 use crate::pg::errors::{Result, error, internal};
-use crate::pg::server::session::with_workers;
+use crate::pg::server::settings::with_workers;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::ffi::{CString, c_int};
@@ -25,14 +25,17 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Plans a SELECT from no other relations than these, with so many parallel workers: how many there are
-    /// follows from that number, and what the owner of a table has set for it, alone. Reads no row.
+    /// Plans a SELECT from no other relations than these, with so many parallel workers: how many
+    /// there are follows from that number, and what the owner of a table has set for it, alone. Reads
+    /// no row.
     ///
     /// Errors: it cannot be carried out, for example as values of a type cannot be compared; it would
     /// read another relation, one that became a part of a table since that was checked.
     pub(crate) fn plan(sql: &str, tables: &[&Relation], workers: i32) -> Result<Query> {
         let sql = CString::new(sql).map_err(internal)?;
         let options = if workers > 0 { pg_sys::CURSOR_OPT_PARALLEL_OK as c_int } else { 0 };
+        // SAFETY: the text ends with a zero and is one statement, so that each list has one element;
+        // what is made lives in the current memory context, as long as the query is used.
         let plan = unsafe {
             let statements = pg_sys::pg_parse_query(sql.as_ptr());
             let statement = pg_sys::list_nth(statements, 0).cast();
@@ -69,8 +72,11 @@ impl Query {
 
     /// The relations that the plan reads.
     fn relations(&self) -> impl Iterator<Item = Oid> {
+        // SAFETY: the plan lives as long as the query, and its range table is a list of such entries.
         let table = unsafe { (*self.plan).rtable };
+        // SAFETY: as above.
         (0..unsafe { pg_sys::list_length(table) }).filter_map(move |n| {
+            // SAFETY: as above.
             let entry = unsafe { &*pg_sys::list_nth(table, n).cast::<pg_sys::RangeTblEntry>() };
             (entry.rtekind == pg_sys::RTEKind::RTE_RELATION).then_some(entry.relid)
         })
@@ -83,6 +89,8 @@ impl Query {
     {
         let mut receiver = Receiver::new(visit);
         // the standard functions, as what extensions hook in there would count the rows and pages
+        // SAFETY: the plan is carried out once, and the receiver outlives that; what fails in between
+        // the end of the transaction clears away.
         unsafe {
             let query = pg_sys::CreateQueryDesc(
                 self.plan,
@@ -122,6 +130,8 @@ struct Blindfold {
 
 impl Blindfold {
     fn put_on() -> Blindfold {
+        // SAFETY: variables that no other thread of this process reads; the functions put there are
+        // what PostgreSQL says of each, and remain until `drop` puts back what was there.
         unsafe {
             let worn = Blindfold {
                 relation_info: pg_sys::get_relation_info_hook,
@@ -146,6 +156,7 @@ impl Blindfold {
 
 impl Drop for Blindfold {
     fn drop(&mut self) {
+        // SAFETY: as above.
         unsafe {
             pg_sys::get_relation_info_hook = self.relation_info;
             pg_sys::get_relation_stats_hook = self.column_statistics;
@@ -169,6 +180,7 @@ unsafe extern "C-unwind" fn of_any_table(
     is_parent: bool,
     table: *mut pg_sys::RelOptInfo,
 ) {
+    // SAFETY: the planner gives what it knows of a table, to be changed.
     let table = unsafe { &mut *table };
     table.indexlist = null_mut();
     table.statlist = null_mut();

@@ -1,13 +1,15 @@
 //! The tables of a dataset, as PostgreSQL's catalog describes them.
 
-use super::stream::Layout;
+use super::layout::Layout;
 use crate::pg::errors::{Result, error, invalid};
 use crate::pg::server::locality::refuse_elsewhere;
-use crate::pg::server::session::{exists, role_name};
+use crate::pg::server::relations::{Described, describe, parts};
+use crate::pg::server::roles::{has_rights_of, role_name};
+use crate::pg::server::select::exists;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, quote_qualified_identifier};
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 
 /// A relation that was opened, found fit, and locked against changes until the end of the
 /// transaction.
@@ -29,66 +31,14 @@ pub(crate) struct Part {
 }
 
 /// A column that is used.
-pub(crate) struct Column {
+pub(crate) struct UsedColumn {
     type_oid: Oid,
     collation: Oid,
 }
 
-/// What the catalog says of one relation, now.
-struct Described {
-    kind: u8,
-    persistence: u8,
-    row_security: bool,
-    owner: Oid,
-    schema: String,
-    name: String,
-}
-
-/// Locks a relation until the end of the transaction; None if there is none.
-fn describe(oid: Oid) -> Option<Described> {
-    unsafe {
-        let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-        if relation.is_null() {
-            return None;
-        }
-        let class = &*(*relation).rd_rel;
-        let schema = CStr::from_ptr(pg_sys::get_namespace_name(class.relnamespace));
-        let name = CStr::from_ptr(class.relname.data.as_ptr());
-        let described = Described {
-            kind: class.relkind as u8,
-            persistence: class.relpersistence as u8,
-            row_security: class.relrowsecurity,
-            owner: class.relowner,
-            schema: schema.to_string_lossy().into_owned(),
-            name: name.to_string_lossy().into_owned(),
-        };
-        pg_sys::relation_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE);
-        Some(described)
-    }
-}
-
-unsafe extern "C-unwind" {
-    /// A table and its partitions and children at any depth, as they are now, locked (catalog/pg_inherits.h).
-    fn find_all_inheritors(
-        parent: Oid,
-        lock: pg_sys::LOCKMODE,
-        parents: *mut *mut pg_sys::List,
-    ) -> *mut pg_sys::List;
-}
-
-fn parts(oid: Oid) -> Vec<Oid> {
-    unsafe {
-        let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-        let list = pg_sys::ffi::pg_guard_ffi_boundary(|| {
-            find_all_inheritors(oid, lock, std::ptr::null_mut())
-        });
-        (0..pg_sys::list_length(list)).map(|n| pg_sys::list_nth_oid(list, n)).collect()
-    }
-}
-
 /// Opens a relation of a dataset, and refuses one that could read differently for different
-/// readers, or whose errors could show rows; and one with such a part. Looks at the catalog as it is now, as
-/// the planner does, whatever the transaction's snapshot.
+/// readers, or whose errors could show rows; and one with such a part. Looks at the catalog as it is
+/// now, as the planner does, whatever the transaction's snapshot.
 pub(crate) fn open(oid: Oid, argument: &str) -> Result<Relation> {
     let Some(described) = describe(oid) else {
         return Err(error(
@@ -113,7 +63,7 @@ pub(crate) fn open(oid: Oid, argument: &str) -> Result<Relation> {
             "Use a plain or partitioned table or a materialized view, without row-level security.",
         ));
     }
-    parts.iter().try_for_each(|(part, _)| refuse_elsewhere(*part, argument))?;
+    parts.iter().try_for_each(|(oid, part)| refuse_elsewhere(*oid, part, argument))?;
     let parts =
         parts.into_iter().map(|(oid, part)| Part { oid, owner: part.owner, name: part.name });
     let parts: Vec<Part> = parts.collect();
@@ -139,8 +89,8 @@ fn unfit(relation: &Described) -> Option<&'static str> {
     }
 }
 
-/// Why a relation cannot be a part of one. (Row-level security of a part does not count where the whole is
-/// read.)
+/// Why a relation cannot be a part of one. (Row-level security of a part does not count where the
+/// whole is read.)
 fn unfit_part(part: &Described) -> Option<&'static str> {
     match part.kind {
         pg_sys::RELKIND_FOREIGN_TABLE => {
@@ -157,6 +107,7 @@ impl Relation {
     /// Error: a role without the right to read the whole table.
     pub(crate) fn check_readable_by(&self, role: Oid) -> Result<()> {
         let mode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+        // SAFETY: looks into the catalog.
         let outcome = unsafe { pg_sys::pg_class_aclcheck(self.oid, role, mode) };
         if outcome == pg_sys::AclResult::ACLCHECK_OK {
             return Ok(());
@@ -171,10 +122,10 @@ impl Relation {
         )))
     }
 
-    /// Refuses a part that a role without the reader's rights owns: its constraints and indexes could call code
-    /// of that role's, which would run with the reader's.
+    /// Refuses a part that a role without the reader's rights owns: its constraints and indexes could
+    /// call code of that role's, which would run with the reader's.
     pub(crate) fn check_trusted_by(&self, reader: Oid, argument: &str) -> Result<()> {
-        let trusted = |part: &&Part| unsafe { pg_sys::has_privs_of_role(part.owner, reader) };
+        let trusted = |part: &&Part| has_rights_of(part.owner, reader);
         match self.parts.iter().find(|part| !trusted(part)) {
             None => Ok(()),
             Some(part) => Err(error(
@@ -187,7 +138,7 @@ impl Relation {
 
     /// Errors: there is no such column; it is computed when it is read, by an expression that
     /// could raise an error.
-    pub(crate) fn column(&self, argument: &str, column: &str) -> Result<Column> {
+    pub(crate) fn column(&self, argument: &str, column: &str) -> Result<UsedColumn> {
         let unknown = || {
             error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
@@ -196,17 +147,21 @@ impl Relation {
             .set_hint("Column names are taken as they are, upper and lower case included.")
         };
         let name = CString::new(column).map_err(|_| unknown())?;
+        // SAFETY: looks a name that ends with a zero up.
         let number = unsafe { pg_sys::get_attnum(self.oid, name.as_ptr()) };
         if number <= 0 {
             return Err(unknown());
         }
-        if unsafe { pg_sys::get_attgenerated(self.oid, number) } as u8 == b'v' {
+        // SAFETY: looks a column up.
+        let generated = unsafe { pg_sys::get_attgenerated(self.oid, number) };
+        if generated as u8 == b'v' {
             return Err(invalid(
                 format!("{argument}: column \"{column}\" of {} is a virtual one", self.name),
                 "Its expression could fail on a row: store the column.",
             ));
         }
         let (mut type_oid, mut modifier, mut collation) = (Oid::INVALID, 0, Oid::INVALID);
+        // SAFETY: writes the three values that it is given places for.
         unsafe {
             pg_sys::get_atttypetypmodcoll(
                 self.oid,
@@ -216,7 +171,7 @@ impl Relation {
                 &mut collation,
             );
         }
-        Ok(Column { type_oid, collation })
+        Ok(UsedColumn { type_oid, collation })
     }
 
     /// Whether a unique index makes sure that no two rows share the key, by the equality that the
@@ -227,7 +182,8 @@ impl Relation {
             "SELECT 1 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid \
               WHERE i.indrelid = {0} AND i.indisunique AND i.indisvalid AND i.indimmediate \
                 AND i.indpred IS NULL AND i.indexprs IS NULL \
-                AND (c.relkind = 'p' OR NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = {0})) \
+                AND (c.relkind = 'p' \
+                     OR NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = {0})) \
                 AND NOT EXISTS ( \
                     SELECT 1 FROM generate_series(0, i.indnkeyatts - 1) AS n \
                       JOIN pg_attribute AS a ON a.attrelid = {0} AND a.attnum = i.indkey[n] \
@@ -240,7 +196,7 @@ impl Relation {
     }
 }
 
-impl Column {
+impl UsedColumn {
     /// The type that stands for all whose values compare as one.
     pub(crate) fn family(&self) -> Oid {
         match self.type_oid {
@@ -259,6 +215,7 @@ impl Column {
     pub(crate) fn equality_is_of_bytes(&self) -> bool {
         const BTEQUALIMAGE_PROC: i16 = 4;
         let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
+        // SAFETY: the type's entry lives as long as the process.
         unsafe {
             let of_type = pg_sys::lookup_type_cache(self.type_oid, flags);
             let (family, operand) = ((*of_type).btree_opf, (*of_type).btree_opintype);
@@ -278,7 +235,7 @@ impl Column {
 
     /// Whether two columns' values match by one equality, grouped or joined: then an entity's key
     /// matches one group at most.
-    pub(crate) fn matches(&self, other: &Column) -> bool {
+    pub(crate) fn matches(&self, other: &UsedColumn) -> bool {
         self.family() == other.family() && self.collation == other.collation
     }
 
@@ -286,9 +243,11 @@ impl Column {
     /// for types such as citext, which bring an operator of their own.
     pub(crate) fn has_one_equality(&self) -> Result<bool> {
         let flags = pg_sys::TYPECACHE_EQ_OPR as i32;
+        // SAFETY: the type's entry lives as long as the process.
         let operator = unsafe { (*pg_sys::lookup_type_cache(self.type_oid, flags)).eq_opr };
         exists(&format!(
-            "SELECT 1 FROM pg_operator WHERE oid = {} AND oprnamespace = 'pg_catalog'::regnamespace",
+            "SELECT 1 FROM pg_operator \
+              WHERE oid = {} AND oprnamespace = 'pg_catalog'::regnamespace",
             operator.to_u32()
         ))
     }

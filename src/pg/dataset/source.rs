@@ -2,12 +2,13 @@
 //! are read: `leaf_reading`, `bin_reading`.
 
 use super::kinship::check_apart;
-use super::leaves::too_long_name;
+use super::names::too_long_name;
 use super::query::Query;
 use super::relation::{Relation, open};
 use crate::hierarchy::MAX_LEVELS;
 use crate::pg::errors::{Result, error, invalid};
-use crate::pg::server::session::{extension_type, read_rows};
+use crate::pg::server::roles::has_rights_of;
+use crate::pg::server::select::{extension_type, read_rows};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
@@ -47,7 +48,7 @@ impl Source {
             let groups = open(groups, "groups")?;
             groups.check_readable_by(dataset_owner)?;
             groups.check_readable_by(entities.owner)?;
-            if !unsafe { pg_sys::has_privs_of_role(groups.owner, entities.owner) } {
+            if !has_rights_of(groups.owner, entities.owner) {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
                     format!("groups: {} must have the owner of {}", groups.name, entities.name),

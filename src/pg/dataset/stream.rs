@@ -1,47 +1,28 @@
 //! The rows of a query one by one as the executor makes them, without a copy of them all.
 
+use super::layout::Layout;
+use super::names::printed_name;
 use crate::coco::Coco;
 use crate::pg::errors::{Result, invalid};
-use crate::pg::values::types::read_stored;
+use crate::pg::values::stored::read_stored;
+use crate::pg::values::varlena::with_varlena;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 use std::ops::Range;
-
-/// How PostgreSQL holds the values of a type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
-    /// In the datum itself, of that many bytes.
-    ByValue(usize),
-    /// Behind a pointer, of that many bytes.
-    Fixed(usize),
-    /// A varlena.
-    Varying,
-}
-
-impl Layout {
-    pub(crate) fn of(type_oid: Oid) -> Layout {
-        let (mut length, mut by_value) = (0, false);
-        unsafe { pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value) };
-        match usize::try_from(length) {
-            Ok(length) if by_value => Layout::ByValue(length),
-            Ok(length) => Layout::Fixed(length),
-            Err(_) => Layout::Varying, // no column is of a pseudo-type such as cstring
-        }
-    }
-}
+use std::slice;
 
 /// A column of a streamed row.
 #[derive(Debug, Clone, Copy)]
-struct Column {
+struct StreamedColumn {
     type_oid: Oid,
     layout: Layout,
 }
 
-impl Column {
-    fn of(type_oid: Oid) -> Column {
-        Column { type_oid, layout: Layout::of(type_oid) }
+impl StreamedColumn {
+    fn of(type_oid: Oid) -> StreamedColumn {
+        StreamedColumn { type_oid, layout: Layout::of(type_oid) }
     }
 }
 
@@ -49,7 +30,7 @@ impl Column {
 pub(crate) struct StreamedRow<'a> {
     values: &'a [Datum],
     nulls: &'a [bool],
-    columns: &'a [Column],
+    columns: &'a [StreamedColumn],
 }
 
 impl StreamedRow<'_> {
@@ -87,22 +68,12 @@ impl StreamedRow<'_> {
         let value = self.values[column];
         match self.columns[column].layout {
             Layout::ByValue(_) => visit(&self.word(column)),
+            // SAFETY: values of such a type are so many bytes behind a pointer; the row lives.
             Layout::Fixed(width) => {
-                visit(unsafe { std::slice::from_raw_parts(value.cast_mut_ptr(), width) })
+                visit(unsafe { slice::from_raw_parts(value.cast_mut_ptr(), width) })
             }
-            Layout::Varying => unsafe {
-                let given: *mut pg_sys::varlena = value.cast_mut_ptr();
-                let is_plain = pgrx::varatt_is_4b_u(given)
-                    || (pgrx::varatt_is_1b(given) && !pgrx::varatt_is_1b_e(given));
-                let plain = if is_plain { given } else { pg_sys::pg_detoast_datum_packed(given) };
-                let length = pgrx::varsize_any_exhdr(plain);
-                let bytes = std::slice::from_raw_parts(pgrx::vardata_any(plain).cast(), length);
-                let result = visit(bytes);
-                if !std::ptr::eq(plain, given) {
-                    pg_sys::pfree(plain.cast());
-                }
-                result
-            },
+            // SAFETY: values of such a type are varlenas; the row lives.
+            Layout::Varying => unsafe { with_varlena(value, visit) },
         }
     }
 
@@ -114,50 +85,14 @@ impl StreamedRow<'_> {
         self.with_bytes(column, |bytes| read_stored(bytes).ok())
     }
 
-    /// The name of a region: what the type's output function prints. None for NULL, and for what
-    /// prints as more than [`MOST_NAME_BYTES`].
+    /// The name of a region: what the type's output function prints. None for NULL, and for what is
+    /// too long.
     pub(crate) fn name(&self, column: usize) -> Option<String> {
         if self.nulls[column] {
             return None;
         }
-        unsafe { region_name(self.columns[column].type_oid, self.values[column]) }
-    }
-}
-
-/// The longest name of a region, in bytes.
-pub(crate) const MOST_NAME_BYTES: usize = 1 << 16;
-
-/// What is not printed at all, unless it prints as itself: some types print each byte as some thousands.
-pub(crate) const MOST_STORED_BYTES: usize = 8000;
-
-/// Whether a value takes at most [`MOST_STORED_BYTES`], uncompressed.
-pub(crate) unsafe fn is_short(type_oid: Oid, value: Datum) -> bool {
-    Layout::of(type_oid) != Layout::Varying
-        || unsafe { pg_sys::toast_raw_datum_size(value) } <= MOST_STORED_BYTES
-}
-
-/// What a value's output function prints. It is not an error if that is long, or no valid text, as a
-/// private row may hold it.
-pub(crate) unsafe fn region_name(type_oid: Oid, value: Datum) -> Option<String> {
-    unsafe {
-        let (mut function, mut is_varlena) = (Oid::INVALID, false);
-        pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
-        let most_bytes = match function.to_u32() {
-            pg_sys::F_TEXTOUT | pg_sys::F_VARCHAROUT | pg_sys::F_BPCHAROUT => {
-                MOST_NAME_BYTES + pg_sys::VARHDRSZ
-            }
-            _ => MOST_STORED_BYTES,
-        };
-        if is_varlena && pg_sys::toast_raw_datum_size(value) > most_bytes {
-            return None;
-        }
-        let printed = pg_sys::OidOutputFunctionCall(function, value);
-        let bytes = CStr::from_ptr(printed).to_bytes();
-        let name = (bytes.len() <= MOST_NAME_BYTES)
-            .then(|| String::from_utf8_lossy(bytes).into_owned())
-            .filter(|name| name.len() <= MOST_NAME_BYTES);
-        pg_sys::pfree(printed.cast());
-        name
+        // SAFETY: the value is of its column's type.
+        unsafe { printed_name(self.columns[column].type_oid, self.values[column]) }
     }
 }
 
@@ -169,24 +104,31 @@ fn sign_extended(value: Datum, width: usize) -> i64 {
 /// The arguments of a function with VARIADIC "any", as a row.
 #[derive(Default)]
 pub(crate) struct Arguments {
-    columns: Vec<Column>,
+    columns: Vec<StreamedColumn>,
     values: Vec<Datum>,
     nulls: Vec<bool>,
 }
 
 impl Arguments {
-    /// Those of a call from argument `first` on. Error: their types are not known, or one is written as
-    /// a string of C.
-    pub(crate) unsafe fn of(fcinfo: pg_sys::FunctionCallInfo, first: usize) -> Result<Arguments> {
+    /// Those of a call from argument `first` on.
+    ///
+    /// Error: their types are not known, or one is written as a string of C.
+    ///
+    /// # Safety
+    /// The call is going on, of a function that is declared with so many arguments before them.
+    pub(super) unsafe fn of(fcinfo: pg_sys::FunctionCallInfo, first: usize) -> Result<Arguments> {
         let column = |argument: usize| {
+            // SAFETY: the caller's promise.
             let type_oid =
                 unsafe { pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, argument as c_int) };
+            // SAFETY: looks a type up.
             let is_value =
                 type_oid != Oid::INVALID && unsafe { pg_sys::get_typlen(type_oid) } >= -1;
-            is_value.then(|| Column::of(type_oid))
+            is_value.then(|| StreamedColumn::of(type_oid))
         };
+        // SAFETY: the caller's promise.
         let arguments = unsafe { (*fcinfo).nargs } as usize;
-        let columns: Option<Vec<Column>> = (first..arguments).map(column).collect();
+        let columns: Option<Vec<StreamedColumn>> = (first..arguments).map(column).collect();
         let columns = columns.ok_or_else(|| {
             invalid("the arguments must be columns", "Cast constants, for example 'a'::text.")
         })?;
@@ -194,17 +136,21 @@ impl Arguments {
         Ok(Arguments { columns, values, nulls })
     }
 
-    pub(crate) fn layouts(&self) -> Vec<Layout> {
+    pub(super) fn layouts(&self) -> Vec<Layout> {
         self.columns.iter().map(|column| column.layout).collect()
     }
 
-    /// The row of another call of the same function.
-    pub(crate) unsafe fn row(
+    /// The row of another call.
+    ///
+    /// # Safety
+    /// The call is going on, and by the same expression as the one that these are of.
+    pub(super) unsafe fn row(
         &mut self,
         fcinfo: pg_sys::FunctionCallInfo,
         first: usize,
     ) -> StreamedRow<'_> {
         let Arguments { columns, values, nulls } = self;
+        // SAFETY: the caller's promise: the call has as many arguments.
         let arguments = unsafe { (*fcinfo).args.as_slice(first + columns.len()) };
         for (i, argument) in arguments[first..].iter().enumerate() {
             (values[i], nulls[i]) = (argument.value, argument.isnull);
@@ -218,7 +164,7 @@ impl Arguments {
 #[repr(C)]
 pub(crate) struct Receiver<V, E> {
     base: pg_sys::DestReceiver,
-    columns: Vec<Column>,
+    columns: Vec<StreamedColumn>,
     visit: V,
     outcome: std::result::Result<(), E>,
 }
@@ -250,12 +196,13 @@ unsafe extern "C-unwind" fn start_up<V, E>(
     _operation: c_int,
     descriptor: pg_sys::TupleDesc,
 ) {
+    // SAFETY: the executor calls it with the receiver that it was given, and a descriptor that lives.
     unsafe {
         pgrx_extern_c_guard(|| {
             let receiver = &mut *receiver.cast::<Receiver<V, E>>();
             let types = (1..=(*descriptor).natts)
                 .map(|position| pg_sys::SPI_gettypeid(descriptor, position));
-            receiver.columns = types.map(Column::of).collect();
+            receiver.columns = types.map(StreamedColumn::of).collect();
         });
     }
 }
@@ -267,6 +214,8 @@ unsafe extern "C-unwind" fn receive<V, E>(
 where
     V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
 {
+    // SAFETY: as above, with a row that has as many columns as the descriptor; it lives during the
+    // visit.
     unsafe {
         pgrx_extern_c_guard(|| {
             let Receiver { columns, visit, outcome, .. } = &mut *receiver.cast::<Receiver<V, E>>();
@@ -275,8 +224,8 @@ where
                 pg_sys::slot_getsomeattrs_int(slot, wanted as c_int);
             }
             *outcome = visit(&StreamedRow {
-                values: std::slice::from_raw_parts((*slot).tts_values, wanted),
-                nulls: std::slice::from_raw_parts((*slot).tts_isnull, wanted),
+                values: slice::from_raw_parts((*slot).tts_values, wanted),
+                nulls: slice::from_raw_parts((*slot).tts_isnull, wanted),
                 columns,
             });
             outcome.is_ok()

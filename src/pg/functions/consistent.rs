@@ -1,13 +1,13 @@
 //! `dp_hierarchy_consistent`: post-processing of a table of the caller's, with the caller's rights.
 
-use super::hierarchy::{Watch, rows};
+use super::watch::{Watch, rows};
 use crate::coco::DpCoco;
 use crate::hierarchy::{
     Consistency, Consistent, NoisyTable, NoisyTableError, RegionRows, path_text,
 };
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::pg::server::session::read_rows;
+use crate::pg::server::select::read_rows;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;

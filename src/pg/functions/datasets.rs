@@ -1,9 +1,13 @@
 //! Datasets, their budgets, and who may use them.
 
-use crate::pg::dataset::catalog::{Dataset, execute, lock_name, read_catalog};
+use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
-use crate::pg::server::session::{PrivateLock, as_of_now, as_reader, current_role, role_name};
+use crate::pg::server::catalog::{execute, read_catalog};
+use crate::pg::server::locks::{PrivateLock, lock_name};
+use crate::pg::server::roles::{as_reader, role_name};
+use crate::pg::server::select::as_of_now;
+use crate::pg::server::state::current_role;
 use crate::privacy::{Epsilon, Totals};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;

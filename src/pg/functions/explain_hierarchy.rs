@@ -1,14 +1,15 @@
 //! What a release of a hierarchy would be like, before it is made.
 
-use super::hierarchy::threads;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
     MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Question, Shape, Tree, expected_errors,
 };
-use crate::pg::dataset::catalog::{Dataset, find_release_by_name, read_release};
+use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, all_required, error, internal, invalid, required};
 use crate::pg::errors::{not_carried_out, unfit};
+use crate::pg::release::stored::{find_release_by_name, read_release};
 use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::server::settings::threads;
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,7 @@ fn dp_explain_hierarchy(
 
     let progress = Progress::start(Function::ExplainHierarchy, Phase::Checking);
     let dataset = Dataset::open(dataset_name)?;
-    progress.dataset(&dataset);
+    progress.dataset(dataset.id);
     let question = Question {
         levels: dataset.source.hierarchy.len() + 1,
         epsilon,

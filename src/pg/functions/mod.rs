@@ -1,4 +1,9 @@
-//! The SQL functions.
+//! The SQL functions: each takes its arguments apart, calls what the rooms below offer, and returns
+//! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
+//!
+//! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
+//! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`consistent`],
+//! [`accessors`]), aggregates, the owner's functions ([`datasets`]), and progress.
 
 mod accessors;
 mod aggregates;
@@ -8,4 +13,6 @@ mod explain_hierarchy;
 mod explain_ranges;
 mod hierarchy;
 mod histogram;
+mod progress;
 mod ranges;
+mod watch;

@@ -1,12 +1,11 @@
 //! Range sums: releases of `bins` and of a column of a dataset, and what can be read off them.
 
-use crate::noise::words_from_system;
+use crate::charge::Receipt;
+use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Failure, after_charge};
-use crate::pg::errors::{Result, all_required, internal, invalid, required};
-use crate::pg::ledger::charge::{self as ledger, Charge};
+use crate::pg::errors::{Failure, Result, all_required, invalid, required, unfit_ranges};
+use crate::pg::release::order::{Asked, uncharged};
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::pg::server::session::{as_of_now, as_reader};
 use crate::pg::values::interval::{Axis, BinRange, Questions, SqlRange};
 use crate::ranges::{
     Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
@@ -16,6 +15,7 @@ use crate::work::poll;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use serde_json::{Map, Value};
 use std::ops::Range;
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -31,35 +31,49 @@ fn dp_range_release(
     })?;
     let progress = Progress::start(Function::RangeRelease, Phase::Planning);
     let plan = plan(truth.bounds().bins(), epsilon, delta, method, 1, None)?;
-    if let Some(name) = dataset {
-        let dataset = Dataset::open(name)?;
-        progress.dataset(&dataset);
-        if dataset.source.size_column.is_some() {
-            return Err(invalid(
-                format!(
-                    "dataset \"{name}\" has a size_column: its rows are groups, and one entity more \
-                     moves a group from one bin to another"
-                ),
-                "Declare a dataset whose entities are the rows that are counted.",
-            ));
-        }
-        if dataset.source.privacy_unit.is_some() {
-            return Err(invalid(
-                format!(
-                    "dataset \"{name}\" bounds the rows of each privacy unit, which a histogram \
-                     made elsewhere does not"
-                ),
-                "Use dp_range_sums with the name of the dataset.",
-            ));
-        }
-        progress.phase(Phase::Charging);
-        charge(&dataset, "dp_range_release", &plan, truth.bounds(), None)?;
+    let Some(name) = dataset else {
+        return uncharged(plan, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
+    };
+    let dataset = Dataset::open(name)?;
+    progress.dataset(dataset.id);
+    check_counts_rows(&dataset)?;
+    let about = about(truth.bounds(), None);
+    let asked = Asked { dataset: &dataset, progress: &progress, name: None, about };
+    asked.of_given(plan, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
+}
+
+/// Refuses a dataset for which a histogram made elsewhere does not bound what one unit changes.
+fn check_counts_rows(dataset: &Dataset) -> Result<()> {
+    let name = &dataset.name;
+    if dataset.source.size_column.is_some() {
+        return Err(invalid(
+            format!(
+                "dataset \"{name}\" has a size_column: its rows are groups, and one entity more \
+                 moves a group from one bin to another"
+            ),
+            "Declare a dataset whose entities are the rows that are counted.",
+        ));
     }
-    after_charge(|| {
-        progress.phase(Phase::Measuring);
-        let mut words = words_from_system().map_err(Failure::broken)?;
-        Ok(DpRanges::draw(plan, &truth, &mut words))
-    })
+    if dataset.source.privacy_unit.is_some() {
+        return Err(invalid(
+            format!(
+                "dataset \"{name}\" bounds the rows of each privacy unit, which a histogram \
+                 made elsewhere does not"
+            ),
+            "Use dp_range_sums with the name of the dataset.",
+        ));
+    }
+    Ok(())
+}
+
+fn draw<P>(
+    receipt: Receipt<RangePlan, P>,
+    truth: &Bins,
+    words: &mut SystemWords,
+    progress: &Progress,
+) -> DpRanges {
+    progress.phase(Phase::Measuring);
+    DpRanges::draw(receipt.into_mechanism(), truth, words)
 }
 
 type AnswerRow = (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64));
@@ -116,7 +130,6 @@ fn some_ranges(ranges: Option<Vec<Option<SqlRange>>>) -> Result<Vec<SqlRange>> {
     Ok(ranges)
 }
 
-/// The order matters: check all that is public, charge, read private rows, add noise.
 fn of_dataset(
     dataset: Option<&str>,
     value_column: Option<&str>,
@@ -128,7 +141,7 @@ fn of_dataset(
 ) -> Result<TableIterator<'static, AnswerRow>> {
     let progress = Progress::start(Function::RangeSums, Phase::Checking);
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
-    progress.dataset(&dataset);
+    progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
     let Questions { axis, bins, bounds } = questions;
     let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
@@ -139,25 +152,19 @@ fn of_dataset(
     progress.phase(Phase::Planning);
     let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
     progress.phase(Phase::Checking);
-    // what is checked is what is read: what is committed now, whatever the transaction's snapshot
-    let answers = as_of_now(|| {
-        let reader = dataset.check_source()?;
-        let reading = as_reader(reader, || dataset.source.prepare_bins(column, axis, bounds))?;
-        let mut words = words_from_system().map_err(internal)?;
-        progress.phase(Phase::Charging);
-        charge(&dataset, "dp_range_sums", &plan, bounds, Some((column, axis)))?;
-        after_charge(|| {
-            progress.phase(Phase::Reading);
-            let truth = as_reader(reader, || reading.read());
+    let about = about(bounds, Some((column, axis)));
+    let asked_for = Asked { dataset: &dataset, progress: &progress, name: None, about };
+    let answers = asked_for.of_rows(
+        |source| Ok((plan, source.prepare_bins(column, axis, bounds)?)),
+        |truth, receipt, words| {
             progress.phase(Phase::Measuring);
-            let cells = cells.sums(truth.counts());
-            let release = plan.release(&cells, &mut words);
+            let release = receipt.release(&cells.sums(truth.counts()), words);
             let answers = asked.into_iter().map(|cells| answer(&release, cells));
             answers
                 .collect::<Option<Vec<(f64, f64)>>>()
                 .ok_or_else(|| Failure::broken("the noise of a release has no variance"))
-        })
-    })?;
+        },
+    )?;
     let rows = ranges.into_iter().zip(answers).map(|(range, (sum, stddev))| (range, sum, stddev));
     Ok(TableIterator::new(rows))
 }
@@ -178,44 +185,27 @@ fn plan(
     {
         choice.target = Target::Ranges(questions.to_vec());
     }
-    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit).map_err(unfit)
+    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit).map_err(unfit_ranges)
 }
 
-pub(crate) fn choice(word: &str) -> Result<MethodChoice> {
-    let unknown = || unfit(RangePlanError::Method { word: word.into() });
+fn choice(word: &str) -> Result<MethodChoice> {
+    let unknown = || unfit_ranges(RangePlanError::Method { word: word.into() });
     MethodChoice::parse(word).ok_or_else(unknown)
 }
 
-pub(crate) fn unfit(problem: RangePlanError) -> ErrorReport {
-    invalid(problem.to_string(), problem.hint())
-}
-
-fn charge(
-    dataset: &Dataset,
-    function: &'static str,
-    plan: &RangePlan,
-    bounds: Bounds,
-    column: Option<(&str, Axis)>,
-) -> Result<()> {
-    let mut mechanism = plan.parameters().describe();
-    mechanism["bounds"] = bounds.to_string().into();
+/// What the ledger's entry shows besides the mechanism.
+fn about(bounds: Bounds, column: Option<(&str, Axis)>) -> Map<String, Value> {
+    let mut about = Map::new();
+    let mut show = |key: &str, value: String| about.insert(key.to_string(), value.into());
+    show("bounds", bounds.to_string());
     if let Some((column, axis)) = column {
-        mechanism["value_column"] = column.into();
+        show("value_column", column.to_string());
         if let Axis::Time(axis) = axis {
-            mechanism["bin_width"] = format!("{} us", axis.width).into();
-            mechanism["bin_0"] = format!("2000-01-01 + {} us", axis.origin).into();
+            show("bin_width", format!("{} us", axis.width));
+            show("bin_0", format!("2000-01-01 + {} us", axis.origin));
         }
     }
-    ledger::charge(&Charge {
-        dataset,
-        function,
-        epsilon: plan.epsilon(),
-        delta: plan.delta(),
-        rho: plan.rho(),
-        mechanism,
-        name: None,
-    })?;
-    Ok(())
+    about
 }
 
 /// The bins of a range by their positions; outside of the bounds there are none.

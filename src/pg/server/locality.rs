@@ -5,28 +5,21 @@
 //! another node of a cluster is another ledger. All of that is refused. Citus is found by its
 //! catalog, at run time, so that nothing depends on it.
 
+use super::relations::{Described, has_row, in_pg_catalog};
 use crate::pg::errors::{Result, error};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
-use std::ffi::CStr;
 
 /// Refuses a table that does not lie on this server in PostgreSQL's own storage; for each of its
 /// partitions and children, too, which the caller has locked as well.
-pub(crate) fn refuse_elsewhere(oid: Oid, argument: &str) -> Result<()> {
-    let (kind, access_method, name) = unsafe {
-        let relation = pg_sys::relation_open(oid, pg_sys::NoLock as pg_sys::LOCKMODE);
-        let class = &*(*relation).rd_rel;
-        let name = CStr::from_ptr(class.relname.data.as_ptr()).to_string_lossy().into_owned();
-        let found = (class.relkind as u8, class.relam, name);
-        pg_sys::relation_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE);
-        found
-    };
+pub(crate) fn refuse_elsewhere(oid: Oid, table: &Described, argument: &str) -> Result<()> {
+    let Described { kind, access_method, name, .. } = table;
     let refuse = |reason: &str, hint: &str| {
         let message = format!("{argument}: {name} {reason}");
         Err(error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message).set_hint(hint))
     };
     // a partitioned table has no rows of its own; its access method is that of new partitions
-    if kind != pg_sys::RELKIND_PARTITIONED_TABLE && access_method != pg_sys::HEAP_TABLE_AM_OID {
+    if *kind != pg_sys::RELKIND_PARTITIONED_TABLE && *access_method != pg_sys::HEAP_TABLE_AM_OID {
         return refuse(
             "has another access method than heap, so that it is not known what reading it does",
             "ALTER TABLE ... SET ACCESS METHOD heap gives a table PostgreSQL's own storage.",
@@ -55,8 +48,8 @@ pub(crate) fn refuse_worker_node() -> Result<()> {
         "a worker node of a Citus cluster cannot charge a budget, so it cannot release",
     )
     .set_hint(
-        "Nothing was spent. Release on the coordinator, and there not for each row of a distributed \
-         table: such calls go to the workers.",
+        "Nothing was spent. Release on the coordinator, and there not for each row of a \
+         distributed table: such calls go to the workers.",
     ))
 }
 
@@ -81,28 +74,9 @@ impl CitusTable {
                 (c"pg_dist_local_group", c"pg_dist_local_group_pkey", pg_sys::F_INT4EQ)
             }
         };
-        let share = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-        unsafe {
-            let table = in_pg_catalog(table);
-            if table == Oid::INVALID {
-                return None;
-            }
-            let relation = pg_sys::relation_open(table, share);
-            let mut key = pg_sys::ScanKeyData::default();
-            let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
-            pg_sys::ScanKeyInit(&mut key, 1, equal, equality.into(), value);
-            let index = in_pg_catalog(index);
-            let latest = std::ptr::null_mut();
-            let indexed = index != Oid::INVALID;
-            let scan = pg_sys::systable_beginscan(relation, index, indexed, latest, 1, &mut key);
-            let found = !pg_sys::systable_getnext(scan).is_null();
-            pg_sys::systable_endscan(scan);
-            pg_sys::relation_close(relation, share);
-            Some(found)
-        }
+        let table = in_pg_catalog(table)?;
+        // SAFETY: the first columns of Citus's two tables are of the types that these functions
+        // compare, and so are the values.
+        Some(unsafe { has_row(table, in_pg_catalog(index), equality, value) })
     }
-}
-
-unsafe fn in_pg_catalog(name: &CStr) -> Oid {
-    unsafe { pg_sys::get_relname_relid(name.as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into()) }
 }

@@ -4,8 +4,7 @@
 //! pg_stat_progress_*. Each of them shows the entries with the number of its command; here are those
 //! with ours. An aborted transaction or subtransaction ends the entry, as it ends every command's.
 
-use super::session::acts_for;
-use crate::pg::dataset::catalog::Dataset;
+use super::roles::acts_for;
 use pgrx::pg_sys::{Oid, PgBackendStatus, ProgressCommandType};
 use pgrx::prelude::*;
 use std::cell::Cell;
@@ -93,6 +92,7 @@ impl Phase {
 /// It is empty where the backend reports the progress of something else already: of a COPY, or of
 /// the function within whose reading this one is called.
 pub(crate) struct Progress {
+    function: Function,
     is_ours: bool,
     /// How many steps of the phase.
     done: Cell<i64>,
@@ -102,15 +102,22 @@ impl Progress {
     pub(crate) fn start(function: Function, phase: Phase) -> Progress {
         let is_ours = own_command() == Some(ProgressCommandType::PROGRESS_COMMAND_INVALID);
         if is_ours {
+            // SAFETY: writes this backend's own entry.
             unsafe { pg_sys::pgstat_progress_start_command(COMMAND, Oid::INVALID) };
         }
-        let progress = Progress { is_ours, done: Cell::new(0) };
+        let progress = Progress { function, is_ours, done: Cell::new(0) };
         progress.set([(Parameter::Function, function as i64), (Parameter::Phase, phase as i64)]);
         progress
     }
 
-    pub(crate) fn dataset(&self, dataset: &Dataset) {
-        self.set([(Parameter::Dataset, dataset.id)]);
+    /// The function's name.
+    pub(crate) fn function(&self) -> &'static str {
+        Function::NAMES[self.function as usize]
+    }
+
+    /// It is about the dataset of that number.
+    pub(crate) fn dataset(&self, id: i64) {
+        self.set([(Parameter::Dataset, id)]);
     }
 
     /// The next phase begins, of which no share is known.
@@ -144,6 +151,7 @@ impl Progress {
         if self.is_ours {
             let indices = parameters.map(|(parameter, _)| parameter as c_int);
             let values = parameters.map(|(_, value)| value);
+            // SAFETY: reads N numbers of each; the indices are below the number of parameters.
             unsafe {
                 pg_sys::pgstat_progress_update_multi_param(
                     N as c_int,
@@ -159,6 +167,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         // after a caught error of an inner subtransaction the entry may be gone, or another's
         if self.is_ours && own_command() == Some(COMMAND) {
+            // SAFETY: writes this backend's own entry.
             unsafe { pg_sys::pgstat_progress_end_command() };
         }
     }
@@ -166,55 +175,59 @@ impl Drop for Progress {
 
 /// The command whose progress this backend reports; None for a process without an entry.
 fn own_command() -> Option<ProgressCommandType::Type> {
+    // SAFETY: null, or this backend's own entry, which it alone writes.
     unsafe { pg_sys::MyBEEntry.as_ref() }.map(|own| own.st_progress_command)
 }
 
+/// What a backend's entry says; nothing but whose it is to a role that may not see more.
+pub(crate) struct Reported {
+    pub(crate) pid: i32,
+    pub(crate) database: Oid,
+    pub(crate) function: Option<&'static str>,
+    pub(crate) dataset: Option<i64>,
+    pub(crate) phase: Option<&'static str>,
+    pub(crate) level: Option<i32>,
+    pub(crate) levels: Option<i32>,
+    pub(crate) done: Option<i64>,
+    pub(crate) total: Option<i64>,
+}
+
 /// All entries of ours. What they say is shown to whom PostgreSQL shows that of other commands.
-#[pg_extern(stable, parallel_restricted)]
-fn dp_backend_progress() -> TableIterator<
-    'static,
-    (
-        name!(pid, i32),
-        name!(datid, Oid),
-        name!(function, Option<&'static str>),
-        name!(dataset, Option<i64>),
-        name!(phase, Option<&'static str>),
-        name!(level, Option<i32>),
-        name!(levels, Option<i32>),
-        name!(done, Option<i64>),
-        name!(total, Option<i64>),
-    ),
-> {
+pub(crate) fn reported() -> Vec<Reported> {
+    // SAFETY: makes this backend's copy of all entries, unless the transaction has one.
     let backends = unsafe { pg_sys::pgstat_fetch_stat_numbackends() };
-    let rows: Vec<_> = (1..=backends)
+    (1..=backends)
+        // SAFETY: one of so many entries of the copy, which lives on while it is read here.
         .filter_map(|index| unsafe { local_entry(index).as_ref() })
         .map(|local| &local.backendStatus)
         .filter(|backend| backend.st_procpid > 0 && backend.st_progress_command == COMMAND)
-        .map(|backend| {
-            let shown = may_see(backend);
-            let number = |parameter| backend.st_progress_param[parameter as usize];
-            let positive =
-                |parameter| Some(number(parameter)).filter(|number| shown && *number > 0);
-            let name = |names: &[&'static str], parameter| {
-                let name = names.get(number(parameter) as usize);
-                name.copied().filter(|_| shown)
-            };
-            let levels = positive(Parameter::Levels);
-            let total = positive(Parameter::Total);
-            (
-                backend.st_procpid,
-                backend.st_databaseid,
-                name(&Function::NAMES, Parameter::Function),
-                positive(Parameter::Dataset),
-                name(&Phase::NAMES, Parameter::Phase),
-                levels.map(|_| number(Parameter::Level) as i32),
-                levels.map(|levels| levels as i32),
-                total.map(|_| number(Parameter::Done)),
-                total,
-            )
-        })
-        .collect();
-    TableIterator::new(rows)
+        .map(Reported::by)
+        .collect()
+}
+
+impl Reported {
+    fn by(backend: &PgBackendStatus) -> Reported {
+        let shown = may_see(backend);
+        let number = |parameter| backend.st_progress_param[parameter as usize];
+        let positive = |parameter| Some(number(parameter)).filter(|number| shown && *number > 0);
+        let name = |names: &[&'static str], parameter| {
+            let name = names.get(number(parameter) as usize);
+            name.copied().filter(|_| shown)
+        };
+        let levels = positive(Parameter::Levels);
+        let total = positive(Parameter::Total);
+        Reported {
+            pid: backend.st_procpid,
+            database: backend.st_databaseid,
+            function: name(&Function::NAMES, Parameter::Function),
+            dataset: positive(Parameter::Dataset),
+            phase: name(&Phase::NAMES, Parameter::Phase),
+            level: levels.map(|_| number(Parameter::Level) as i32),
+            levels: levels.map(|levels| levels as i32),
+            done: total.map(|_| number(Parameter::Done)),
+            total,
+        }
+    }
 }
 
 /// Whether the current role has the rights of a backend's role, or sees all statistics.

@@ -1,26 +1,27 @@
-//! Where a release cannot be made, whatever its arguments: what would let something besides the released
-//! numbers tell of private rows. Found out before the charge.
+//! Where a release cannot be made, whatever its arguments: what would let something besides the
+//! released numbers tell of private rows. Found out before the charge.
 
-use super::session::stack_is_half_used;
+use super::settings::stack_is_half_used;
+use super::state::{database_is_utf8, is_serializable, old_snapshots_expire};
 use crate::pg::errors::{Result, error};
 use pgrx::prelude::*;
 
-/// Errors: the transaction is SERIALIZABLE; the database's encoding is not UTF8; the server may drop rows
-/// that a snapshot still needs; little of the stack is left.
+/// Errors: the transaction is SERIALIZABLE; the database's encoding is not UTF8; the server may drop
+/// rows that a snapshot still needs; little of the stack is left.
 pub(crate) fn check_surroundings() -> Result<()> {
     let refused = |message: &str, hint: &str| {
         Err(error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(hint))
     };
     // what it reads would be locked, and whether a later statement fails to serialize would tell
     // whether somebody wrote there meanwhile
-    if unsafe { pg_sys::XactIsoLevel } as u32 == pg_sys::XACT_SERIALIZABLE {
+    if is_serializable() {
         return refused(
             "a SERIALIZABLE transaction cannot release: its conflicts would tell of private rows",
             "Nothing was spent. Use BEGIN ISOLATION LEVEL READ COMMITTED, or REPEATABLE READ.",
         );
     }
     // a name that has no place in UTF8, or comes back as another, would be an error after the charge
-    if unsafe { pg_sys::GetDatabaseEncoding() } as u32 != pg_sys::pg_enc::PG_UTF8 {
+    if !database_is_utf8() {
         return refused(
             "pg_dp needs a database with the encoding UTF8",
             "Nothing was spent. CREATE DATABASE ... ENCODING 'UTF8' makes one.",
@@ -35,10 +36,10 @@ pub(crate) fn check_surroundings() -> Result<()> {
         .set_hint("Nothing was spent. Call it from fewer functions within each other."));
     }
     // "snapshot too old" would tell that rows were changed since the release began
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    if unsafe { pg_sys::old_snapshot_threshold } >= 0 {
+    if old_snapshots_expire() {
         return refused(
-            "old_snapshot_threshold is set: errors of a release would tell of changes to private rows",
+            "old_snapshot_threshold is set: errors of a release would tell of changes to private \
+             rows",
             "Nothing was spent. The administrator can set it to -1, its default.",
         );
     }

@@ -11,6 +11,7 @@ pub(crate) struct BufferedFile(*mut pg_sys::BufFile);
 impl TemporaryFile for BufferedFile {
     fn create() -> BufferedFile {
         // outlives the query whose rows are put aside; ends with a failed subtransaction
+        // SAFETY: the caller's memory context is put back.
         unsafe {
             let caller = pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
             let file = pg_sys::BufFileCreateTemp(false);
@@ -20,21 +21,24 @@ impl TemporaryFile for BufferedFile {
     }
 
     fn write(&mut self, bytes: &[u8]) {
+        // SAFETY: the file is open; so many bytes are read, and none is written.
         unsafe { pg_sys::BufFileWrite(self.0, bytes.as_ptr().cast_mut().cast(), bytes.len()) }
     }
 
     fn rewind(&mut self) {
         const SEEK_SET: c_int = 0;
-        // 0 is always within the file
+        // SAFETY: the file is open; its begin is always within it.
         unsafe { pg_sys::BufFileSeek(self.0, 0, 0, SEEK_SET) };
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> usize {
+        // SAFETY: the file is open; at most so many bytes are written.
         unsafe { pg_sys::BufFileRead(self.0, buffer.as_mut_ptr().cast(), buffer.len()) }
     }
 
     /// Not when dropped: while an error is on its way PostgreSQL itself closes the file.
     fn close(self) {
+        // SAFETY: the file is open, and the value goes here.
         unsafe { pg_sys::BufFileClose(self.0) }
     }
 

@@ -5,13 +5,19 @@
 //! Rust value, changed in place for every row; PostgreSQL flattens it to the stored form by itself
 //! wherever it leaves the aggregation (src/include/utils/expandeddatum.h).
 
-use super::types::value_of;
+use super::running::Lifetime;
+use super::stored::stored_value;
 use crate::coco::{MAX_DISTINCT_SIZES, Tally};
 use crate::pg::errors::{Result, error};
 use crate::ranges::Bins;
+use pgrx::FromDatum;
+use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
+use pgrx::datum::Datum;
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::{ErrorReport, pgrx_extern_c_guard};
 use pgrx::prelude::*;
 use std::ffi::{CStr, c_void};
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The memory of all states in this process, in bytes. Rust's memory is outside of work_mem, and
@@ -27,7 +33,11 @@ pub(crate) trait State: Clone {
     const NAME: &'static CStr;
     /// What marks an expanded object as one around this type: one address for each type.
     fn methods() -> &'static Methods;
-    unsafe fn from_flat(datum: pg_sys::Datum) -> Self;
+    /// Of a stored value.
+    ///
+    /// # Safety
+    /// The datum is one of the SQL type, and not NULL.
+    unsafe fn from_flat(datum: pg_sys::Datum) -> Result<Self>;
     fn to_flat(&self) -> Vec<u8>;
     /// About how much memory it takes.
     fn bytes(&self) -> usize;
@@ -47,10 +57,11 @@ impl State for Tally {
         &METHODS
     }
 
-    unsafe fn from_flat(datum: pg_sys::Datum) -> Tally {
+    unsafe fn from_flat(datum: pg_sys::Datum) -> Result<Tally> {
         let mut tally = Tally::default();
-        tally.merge(&unsafe { value_of(datum) });
-        tally
+        // SAFETY: the caller's promise.
+        tally.merge(&unsafe { stored_value(datum) }?);
+        Ok(tally)
     }
 
     fn to_flat(&self) -> Vec<u8> {
@@ -86,8 +97,9 @@ impl State for Bins {
         &METHODS
     }
 
-    unsafe fn from_flat(datum: pg_sys::Datum) -> Bins {
-        unsafe { value_of(datum) }
+    unsafe fn from_flat(datum: pg_sys::Datum) -> Result<Bins> {
+        // SAFETY: the caller's promise.
+        unsafe { stored_value(datum) }
     }
 
     fn to_flat(&self) -> Vec<u8> {
@@ -128,7 +140,7 @@ struct Expanded<S> {
 }
 
 pub(crate) struct Methods(pg_sys::ExpandedObjectMethods);
-// function pointers alone
+// SAFETY: function pointers alone.
 unsafe impl Sync for Methods {}
 
 impl Methods {
@@ -144,6 +156,7 @@ impl Methods {
 unsafe extern "C-unwind" fn flat_size<S: State>(
     object: *mut pg_sys::ExpandedObjectHeader,
 ) -> pg_sys::Size {
+    // SAFETY: PostgreSQL calls it for objects that have these methods.
     unsafe { pgrx_extern_c_guard(|| pg_sys::VARHDRSZ + flat_bytes::<S>(object).len()) }
 }
 
@@ -152,6 +165,7 @@ unsafe extern "C-unwind" fn flatten_into<S: State>(
     result: *mut c_void,
     allocated: pg_sys::Size,
 ) {
+    // SAFETY: as above, with room for as many bytes as `flat_size` has said.
     unsafe {
         pgrx_extern_c_guard(|| {
             let bytes = flat_bytes::<S>(object);
@@ -163,11 +177,16 @@ unsafe extern "C-unwind" fn flatten_into<S: State>(
     }
 }
 
+/// # Safety
+/// The object is an [`Expanded`] of `S`.
 unsafe fn flat_bytes<S: State>(object: *mut pg_sys::ExpandedObjectHeader) -> Vec<u8> {
+    // SAFETY: the caller's promise; nobody changes the state meanwhile.
     unsafe { (*(*object.cast::<Expanded<S>>()).state).to_flat() }
 }
 
 unsafe extern "C-unwind" fn drop_state<S: State>(state: *mut c_void) {
+    // SAFETY: PostgreSQL calls it once, when the object's memory context goes, with the state that
+    // `expand` has given it.
     unsafe {
         pgrx_extern_c_guard(|| {
             let state = Box::from_raw(state.cast::<S>());
@@ -176,41 +195,21 @@ unsafe extern "C-unwind" fn drop_state<S: State>(state: *mut c_void) {
     }
 }
 
-/// A new expanded object that lives as long as `parent`; the datum allows changes in place.
-pub(crate) unsafe fn expand<S: State>(
-    state: S,
-    parent: pg_sys::MemoryContext,
-) -> Result<pg_sys::Datum> {
-    // from here on the callback gives the bytes back, also after an error
-    let state = Box::into_raw(Box::new(state));
-    unsafe {
-        let context = pg_sys::AllocSetContextCreateInternal(
-            parent,
-            S::NAME.as_ptr(),
-            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
-            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
-            pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
-        );
-        let object: *mut Expanded<S> = allocate(context);
-        let callback: *mut pg_sys::MemoryContextCallback = allocate(context);
-        pg_sys::EOH_init_header(&raw mut (*object).header, &S::methods().0, context);
-        (*object).state = state;
-        (*callback).func = Some(drop_state::<S>);
-        (*callback).arg = state.cast();
-        pg_sys::MemoryContextRegisterResetCallback(context, callback);
-        account(&*state, 0)?;
-        Ok(pg_sys::Datum::from((&raw mut (*object).header.eoh_rw_ptr).cast::<c_void>()))
-    }
-}
-
+/// # Safety
+/// The context lives; zeros are a value of `T`.
 unsafe fn allocate<T>(context: pg_sys::MemoryContext) -> *mut T {
+    // SAFETY: the caller's promise.
     unsafe { pg_sys::MemoryContextAllocZero(context, size_of::<T>()).cast() }
 }
 
 /// The external varlena tag (varattrib_1b_e) of an expanded object, if the datum is one.
+///
+/// # Safety
+/// The datum is a varlena's.
 unsafe fn expanded_tag(datum: pg_sys::Datum) -> Option<u32> {
+    let varlena = datum.cast_mut_ptr::<pg_sys::varlena>();
+    // SAFETY: the caller's promise; the tag is read only of a varlena that has one.
     unsafe {
-        let varlena = datum.cast_mut_ptr::<pg_sys::varlena>();
         let tag = || u32::from((*varlena.cast::<pg_sys::varattrib_1b_e>()).va_tag);
         (pgrx::varatt_is_1b_e(varlena))
             .then(tag)
@@ -218,7 +217,10 @@ unsafe fn expanded_tag(datum: pg_sys::Datum) -> Option<u32> {
     }
 }
 
+/// # Safety
+/// The datum is a varlena's.
 unsafe fn object_of<S: State>(datum: pg_sys::Datum) -> Option<*mut Expanded<S>> {
+    // SAFETY: the caller's promise; an object with these methods is an `Expanded<S>`.
     unsafe {
         expanded_tag(datum)?;
         let header = pg_sys::DatumGetEOHP(datum);
@@ -228,31 +230,103 @@ unsafe fn object_of<S: State>(datum: pg_sys::Datum) -> Option<*mut Expanded<S>> 
 }
 
 /// The state behind an expanded datum; None for a stored one.
-pub(crate) unsafe fn state_of<'a, S: State>(datum: pg_sys::Datum) -> Option<&'a S> {
+///
+/// # Safety
+/// The datum is a varlena's, and lives as long as the state is used, which nobody changes meanwhile.
+pub(super) unsafe fn state_of<'a, S: State>(datum: pg_sys::Datum) -> Option<&'a S> {
+    // SAFETY: the caller's promise; an object's state lives as long as the object.
     unsafe { object_of::<S>(datum).map(|object| &*(*object).state) }
 }
 
-/// Applies a change to a value: in place where the datum allows it, otherwise to a new expanded
-/// object that lives as long as `lifetime`. Returns the datum of the result.
-pub(crate) unsafe fn change<S: State>(
+/// A value that is being aggregated: the datum itself, so that it can be changed in place.
+pub(crate) struct StateDatum<S> {
     datum: pg_sys::Datum,
-    lifetime: pg_sys::MemoryContext,
-    apply: impl FnOnce(&mut S) -> Result<()>,
-) -> Result<pg_sys::Datum> {
-    unsafe {
-        let writable = expanded_tag(datum) == Some(pg_sys::vartag_external::VARTAG_EXPANDED_RW);
-        if let Some(object) = object_of::<S>(datum).filter(|_| writable) {
-            let state = &mut *(*object).state;
-            let before = state.bytes();
-            apply(state)?;
-            account(state, before)?;
-            return Ok(datum);
+    state: PhantomData<S>,
+}
+
+impl<S: State> StateDatum<S> {
+    fn of(datum: pg_sys::Datum) -> StateDatum<S> {
+        StateDatum { datum, state: PhantomData }
+    }
+
+    /// A new expanded object that lives so long; its datum allows changes in place.
+    pub(crate) fn expand(state: S, lifetime: Lifetime) -> Result<StateDatum<S>> {
+        // from here on the callback gives the bytes back, also after an error
+        let state = Box::into_raw(Box::new(state));
+        // SAFETY: the parent lives, and so do the new context and what is allocated there, until
+        // the callback drops the state.
+        unsafe {
+            let context = pg_sys::AllocSetContextCreateInternal(
+                lifetime.context,
+                S::NAME.as_ptr(),
+                pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
+                pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+                pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
+            );
+            let object: *mut Expanded<S> = allocate(context);
+            let callback: *mut pg_sys::MemoryContextCallback = allocate(context);
+            pg_sys::EOH_init_header(&raw mut (*object).header, &S::methods().0, context);
+            (*object).state = state;
+            (*callback).func = Some(drop_state::<S>);
+            (*callback).arg = state.cast();
+            pg_sys::MemoryContextRegisterResetCallback(context, callback);
+            account(&*state, 0)?;
+            let datum = (&raw mut (*object).header.eoh_rw_ptr).cast::<c_void>();
+            Ok(StateDatum::of(pg_sys::Datum::from(datum)))
         }
-        let mut state = match state_of::<S>(datum) {
-            Some(state) => state.clone(),
-            None => S::from_flat(datum),
+    }
+
+    /// Applies a change: in place where the datum allows it, otherwise to a new expanded object that
+    /// lives as long as `lifetime`.
+    pub(crate) fn change(
+        self,
+        lifetime: Lifetime,
+        apply: impl FnOnce(&mut S) -> Result<()>,
+    ) -> Result<StateDatum<S>> {
+        let datum = self.datum;
+        // SAFETY: the datum is an argument of the SQL type, which lives during the call. That it
+        // allows changes says that nobody else uses the state.
+        let mut state = unsafe {
+            let writable = expanded_tag(datum) == Some(pg_sys::vartag_external::VARTAG_EXPANDED_RW);
+            if let Some(object) = object_of::<S>(datum).filter(|_| writable) {
+                let state = &mut *(*object).state;
+                let before = state.bytes();
+                apply(state)?;
+                account(state, before)?;
+                return Ok(self);
+            }
+            match state_of::<S>(datum) {
+                Some(state) => state.clone(),
+                None => S::from_flat(datum)?,
+            }
         };
         apply(&mut state)?;
-        expand(state, lifetime)
+        StateDatum::expand(state, lifetime)
+    }
+}
+
+impl<S: State> FromDatum for StateDatum<S> {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _: Oid,
+    ) -> Option<StateDatum<S>> {
+        (!is_null).then(|| StateDatum::of(datum))
+    }
+}
+
+// SAFETY: it is the datum itself.
+unsafe impl<'fcx, S: State> ArgAbi<'fcx> for StateDatum<S> {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> StateDatum<S> {
+        // SAFETY: the caller's promise: an argument of this type.
+        unsafe { arg.unbox_arg_using_from_datum() }.expect("the argument is not NULL")
+    }
+}
+
+// SAFETY: it is the datum itself.
+unsafe impl<S: State> BoxRet for StateDatum<S> {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        // SAFETY: a value of the type that the function declares.
+        unsafe { fcinfo.return_raw_datum(self.datum) }
     }
 }

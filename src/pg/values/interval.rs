@@ -1,12 +1,13 @@
 //! Questions as users write them: PostgreSQL's range types, over bins or over time.
 
+use super::varlena::with_varlena;
 use crate::pg::errors::{Result, error, invalid};
 use crate::ranges::{Bounds, BoundsError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Interval, Range, RangeBound, UnboxDatum};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
-use pgrx::{FromDatum, IntoDatum, varlena_to_byte_slice};
+use pgrx::{FromDatum, IntoDatum};
 
 /// A range of integers, `upper` not included; None is no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +35,7 @@ impl SqlRange {
         Some(BinRange { lower: from(lower, true), upper: from(upper, false) })
     }
 
-    /// The same of a range of times, where infinity is no limit.
+    /// Where a range of times begins and ends; infinity is no limit.
     fn finite(&self, type_oid: Oid) -> Option<BinRange> {
         let infinite = |time: i64| match type_oid {
             pg_sys::DATEOID => time <= i32::MIN.into() || time >= i32::MAX.into(),
@@ -55,10 +56,10 @@ impl FromDatum for SqlRange {
         if is_null {
             return None;
         }
+        // SAFETY: PostgreSQL gives a datum of one of the four types that the SQL functions declare;
+        // the ends of all of them are integers that are passed by value.
         unsafe {
-            let stored = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-            let stored = varlena_to_byte_slice(stored).to_vec();
-            // the ends of all four types are integers that are passed by value
+            let stored = with_varlena(datum, <[u8]>::to_vec);
             Range::from_datum(datum, false).map(|ends| SqlRange { stored, ends })
         }
     }
@@ -74,6 +75,7 @@ impl IntoDatum for SqlRange {
     }
 }
 
+// SAFETY: it is taken from the datum as `FromDatum` says.
 unsafe impl UnboxDatum for SqlRange {
     type As<'src> = SqlRange;
 
@@ -81,20 +83,25 @@ unsafe impl UnboxDatum for SqlRange {
     where
         SqlRange: 'src,
     {
+        // SAFETY: the caller's promise: a datum of one of these types.
         unsafe { SqlRange::from_datum(datum.sans_lifetime(), false) }
             .expect("the datum is not NULL")
     }
 }
 
+// SAFETY: as above.
 unsafe impl<'fcx> ArgAbi<'fcx> for SqlRange {
     unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> SqlRange {
+        // SAFETY: the caller's promise: an argument of one of these types.
         unsafe { arg.unbox_arg_using_from_datum() }.expect("the argument is not NULL")
     }
 }
 
+// SAFETY: it is returned as the bytes that it was made of.
 unsafe impl BoxRet for SqlRange {
     unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
         match self.into_datum() {
+            // SAFETY: a value of the type that it came with, which the function returns.
             Some(datum) => unsafe { fcinfo.return_raw_datum(datum) },
             None => fcinfo.return_null(),
         }
@@ -119,8 +126,8 @@ pub(crate) struct TimeAxis {
 }
 
 impl Axis {
-    /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite times are
-    /// stored as the largest and smallest numbers.
+    /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite times
+    /// are stored as the largest and smallest numbers.
     #[inline]
     pub(crate) fn bin(self, value: i64, bounds: Bounds) -> i64 {
         const MICROSECONDS_PER_DAY: i128 = 86_400_000_000;

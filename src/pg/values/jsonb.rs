@@ -1,10 +1,11 @@
 //! jsonb of a JSON text, byte for byte what PostgreSQL's `jsonb_in` makes of it. That one cannot be
-//! cancelled, which takes seconds where there are millions of numbers, and holds a tree of them in memory.
+//! cancelled, which takes seconds where there are millions of numbers, and holds a tree of them in
+//! memory.
 //!
-//! The layout is that of values on disk, which `utils/jsonb.h` describes: a container is a header with the
-//! number of its children, an entry for each with its type and length, then all children's bytes. An
-//! object's children are all its keys, in ascending order of length and then of bytes, and after them
-//! all its values.
+//! The layout is that of values on disk, which `utils/jsonb.h` describes: a container is a header
+//! with the number of its children, an entry for each with its type and length, then all children's
+//! bytes. An object's children are all its keys, in ascending order of length and then of bytes, and
+//! after them all its values.
 
 use crate::pg::errors::error;
 use crate::work::poll;
@@ -17,8 +18,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use std::ffi::CString;
 use std::fmt;
 
-/// How many children are read or written between two checkpoints.
-const CHECKPOINT_EVERY: usize = 1 << 14;
+/// How many children are read or written between two polls.
+const POLL_EVERY: usize = 1 << 14;
 
 /// Numbers and containers begin at multiples of it, counted from the begin of what they are in.
 const ALIGNMENT: usize = 4;
@@ -45,9 +46,11 @@ impl Jsonb {
     }
 }
 
+// SAFETY: the bytes are those of a jsonb, as a varlena.
 unsafe impl BoxRet for Jsonb {
     unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
         match self.0.into_datum() {
+            // SAFETY: a new value of the type that the function declares.
             Some(datum) => unsafe { fcinfo.return_raw_datum(datum) },
             None => fcinfo.return_null(),
         }
@@ -61,6 +64,7 @@ impl Value<'_> {
     /// # Safety
     /// It is a numeric that PostgreSQL has made for the caller alone.
     unsafe fn numeric(self, value: pg_sys::Numeric) -> Entry {
+        // SAFETY: the caller's promise; a varlena has as many bytes as its header says.
         unsafe {
             let length = varsize_any(value.cast());
             self.0.extend_from_slice(std::slice::from_raw_parts(value.cast(), length));
@@ -74,7 +78,10 @@ impl Value<'_> {
         let text = CString::new(text).expect("a number has no zero byte");
         let arguments =
             [Some(text.as_ptr().into()), pg_sys::InvalidOid.into_datum(), (-1).into_datum()];
+        // SAFETY: numeric_in takes a string that ends with a zero, a number that it does not use, and a
+        // type modifier, and returns a numeric of its own.
         let made = unsafe { direct_function_call_as_datum(pg_sys::numeric_in, &arguments) };
+        // SAFETY: as above.
         unsafe { self.numeric(made.expect("numeric_in returns a value").cast_mut_ptr()) }
     }
 }
@@ -108,6 +115,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Entry, E> {
+        // SAFETY: a numeric that is made here.
         Ok(unsafe { self.numeric(pg_sys::int64_to_numeric(value)) })
     }
 
@@ -213,7 +221,7 @@ fn write_container<'a>(
 }
 
 fn pause(children: usize) {
-    if children.is_multiple_of(CHECKPOINT_EVERY) {
+    if children.is_multiple_of(POLL_EVERY) {
         poll();
     }
 }
