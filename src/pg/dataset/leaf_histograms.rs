@@ -156,9 +156,10 @@ unsafe fn add_row(fcinfo: FunctionCallInfo) -> Result<pg_sys::Datum> {
         running = LeafState::start(&aggregation, max_size, arguments)?;
     }
     if let Some(state) = running.state() {
-        // SAFETY: the state's arguments are those of the first call of this function for it.
         state.count(|leaves, arguments| {
-            leaves.add_group(&unsafe { arguments.row(fcinfo, BEFORE_COLUMNS) })
+            // SAFETY: the state's arguments are those of the first call of this function for it.
+            let row = unsafe { arguments.row(fcinfo, BEFORE_COLUMNS) };
+            leaves.add_group(&row)
         });
     }
     running.into_datum().ok_or_else(|| internal("dp.leaf_histograms has no state"))

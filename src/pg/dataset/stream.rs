@@ -68,8 +68,8 @@ impl StreamedRow<'_> {
         let value = self.values[column];
         match self.columns[column].layout {
             Layout::ByValue(_) => visit(&self.word(column)),
-            // SAFETY: values of such a type are so many bytes behind a pointer; the row lives.
             Layout::Fixed(width) => {
+                // SAFETY: values of such a type are so many bytes behind a pointer; the row lives.
                 visit(unsafe { slice::from_raw_parts(value.cast_mut_ptr(), width) })
             }
             // SAFETY: values of such a type are varlenas; the row lives.
