@@ -101,8 +101,8 @@
 //! rows.open(&receipt);
 //! ```
 //!
-//! Noise is drawn by receipts alone, which hold the very mechanism that was charged. A receipt takes
-//! no other plan than its own,
+//! Noise is drawn by receipts alone, which hold the very mechanism that was charged. A receipt
+//! takes no other plan than its own,
 //!
 //! ```compile_fail,E0061
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};

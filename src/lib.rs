@@ -2,10 +2,11 @@
 //!
 //! Rooms depend downwards only:
 //!
-//! - [`work`]: long work counts what it does, so that it can be cancelled; [`noise`]: exact samplers.
+//! - [`work`]: long work counts what it does, so that it can be cancelled; [`noise`]: exact
+//!   samplers.
 //! - [`privacy`]: epsilon, and how losses add up.
-//! - [`charge`]: what a release costs, and the receipts without which nothing private is read and no
-//!   noise is drawn.
+//! - [`charge`]: what a release costs, and the receipts without which nothing private is read and
+//!   no noise is drawn.
 //! - [`coco`]: one histogram of group sizes, and how it is estimated; [`hierarchy`]: those of all
 //!   regions of a tree together.
 //! - [`ranges`]: sums over ranges of bins.

@@ -118,14 +118,15 @@ impl Dataset {
         }
     }
 
-    /// Every leaf region's path with its public number of groups; None where only private rows tell.
+    /// Every leaf region's path with its public number of groups; None where only private rows
+    /// tell.
     pub(crate) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
         as_reader(self.source.reader(self.owner)?, || self.source.groups_per_leaf())
     }
 
     /// Refuses a source that is not what the owner declared any more, or whose public part is
-    /// wrong. Reads public rows only, with the owner's rights; to be called before charging. Returns
-    /// the role that reads.
+    /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
+    /// Returns the role that reads.
     pub(crate) fn check_source(&self) -> Result<Oid> {
         // locks the tables, so that what is found now holds for the reading
         let reader = self.source.reader(self.owner)?;

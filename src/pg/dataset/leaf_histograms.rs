@@ -1,6 +1,6 @@
-//! The aggregate `dp.leaf_histograms(max_size, region columns..., size)`, by which a release has rows
-//! that are groups counted: PostgreSQL decides how many parallel workers scan the table, and each
-//! counts what it reads.
+//! The aggregate `dp.leaf_histograms(max_size, region columns..., size)`, by which a release has
+//! rows that are groups counted: PostgreSQL decides how many parallel workers scan the table, and
+//! each counts what it reads.
 //!
 //! A running state is a [`LeafState`]. Workers write theirs as bytes, which are read as
 //! [`RegionHistograms`] and added to that of the leader.
@@ -17,8 +17,8 @@ use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The expression by which a query counts the rows of a table that are groups: the quoted columns of
-/// the region, and that of the size.
+/// The expression by which a query counts the rows of a table that are groups: the quoted columns
+/// of the region, and that of the size.
 pub(crate) fn leaf_histograms(max_size: u64, regions: &[String], size: &str) -> String {
     let columns: String = regions.iter().map(|column| format!("{column}, ")).collect();
     format!("dp.leaf_histograms({max_size}::pg_catalog.int8, {columns}{size})")

@@ -26,7 +26,8 @@ use pgrx::spi::quote_identifier;
 /// All that a release knows of its dataset's leaf regions before it is charged.
 pub(crate) struct LeafReading {
     depth: usize,
-    /// The tree of the public table of groups, and the number that `leaves` gave to each leaf region.
+    /// The tree of the public table of groups, and the number that `leaves` gave to each leaf
+    /// region.
     known: Option<(Tree, Vec<u32>)>,
     leaves: Leaves,
     rows: Rows,
@@ -65,10 +66,10 @@ impl Tables {
 }
 
 impl Source {
-    /// Plans the reading of all leaf regions' histograms, and reads the public table of groups. To be
-    /// called after [`Source::check`], under the snapshot under which the private rows will be read:
-    /// the sensitivity rests on every group being in one region. `workers`: the most that may count
-    /// rows that are groups.
+    /// Plans the reading of all leaf regions' histograms, and reads the public table of groups. To
+    /// be called after [`Source::check`], under the snapshot under which the private rows will be
+    /// read: the sensitivity rests on every group being in one region. `workers`: the most that may
+    /// count rows that are groups.
     ///
     /// Errors: too many regions in the table of groups, or too long names; keys that cannot be
     /// compared.
@@ -93,7 +94,8 @@ impl Source {
         Ok(LeafReading { depth, known, leaves, rows })
     }
 
-    /// How the columns of the key are held, if keys are equal just if their bytes are, or none is used.
+    /// How the columns of the key are held, if keys are equal just if their bytes are, or none is
+    /// used.
     fn key_layout(&self, tables: &Tables) -> Result<Option<Vec<Layout>>> {
         if self.rows_are_groups() {
             return Ok(Some(vec![]));

@@ -1,9 +1,9 @@
 //! The exact histograms of a dataset's leaf regions, from one scan of each of its tables.
 //!
-//! PostgreSQL scans; grouping and joining are done here, by [`GroupSizes`], in the memory that one of
-//! the executor's hash tables may have and in temporary files. [`RegionTallies`] counts the groups, each
-//! where it comes out, or at once where a row is one. Rows of groups with their sizes come from the
-//! aggregate in `leaf_histograms`.
+//! PostgreSQL scans; grouping and joining are done here, by [`GroupSizes`], in the memory that one
+//! of the executor's hash tables may have and in temporary files. [`RegionTallies`] counts the
+//! groups, each where it comes out, or at once where a row is one. Rows of groups with their sizes
+//! come from the aggregate in `leaf_histograms`.
 
 use super::layout::Layout;
 use super::names::too_long_name;
@@ -85,8 +85,8 @@ impl Leaves {
         })
     }
 
-    /// From rows that are entities: the region's columns, then the group's. A group that is in several
-    /// regions is one in each. A NULL is no region, and no group.
+    /// From rows that are entities: the region's columns, then the group's. A group that is in
+    /// several regions is one in each. A NULL is no region, and no group.
     pub(crate) fn read_entities(&mut self, rows: Query, mut groups: KnownGroups) -> Counted {
         let depth = self.regions.columns.end;
         let key = depth..depth + groups.width;
@@ -131,8 +131,8 @@ impl Leaves {
         Ok(groups)
     }
 
-    /// The entities of known groups: the key's columns, then, if `weighted`, for how many entities a
-    /// row stands.
+    /// The entities of known groups: the key's columns, then, if `weighted`, for how many entities
+    /// a row stands.
     pub(crate) fn read_entities_of(
         &mut self,
         mut groups: KnownGroups,
@@ -257,8 +257,8 @@ impl Regions {
         })
     }
 
-    /// The number that the tallies give to a row's region; the row begins with the region's columns.
-    /// None if one is NULL, or too long for a name.
+    /// The number that the tallies give to a row's region; the row begins with the region's
+    /// columns. None if one is NULL, or too long for a name.
     #[inline]
     fn number(
         &mut self,

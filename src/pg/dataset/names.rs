@@ -16,8 +16,8 @@ const MOST_NAME_BYTES: usize = 1 << 16;
 /// thousands.
 const MOST_STORED_BYTES: usize = 8000;
 
-/// What a value's output function prints. It is not an error if that is long, or no valid text, as a
-/// private row may hold it.
+/// What a value's output function prints. It is not an error if that is long, or no valid text, as
+/// a private row may hold it.
 ///
 /// # Safety
 /// The datum is one of that type, and not NULL.

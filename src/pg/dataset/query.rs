@@ -1,13 +1,14 @@
 //! Queries over the tables of a dataset, planned alike whatever the tables hold.
 //!
 //! What the planner knows of a table (its size, statistics and indexes) comes from its rows, and
-//! what it decides shows: in parallel workers, locks, and how far a caller's settings have to go until
-//! it decides otherwise. So it is told of every table that it has the same large size, and of no
-//! statistics and no index. Nothing of the plan then depends on rows, whatever the caller has set.
+//! what it decides shows: in parallel workers, locks, and how far a caller's settings have to go
+//! until it decides otherwise. So it is told of every table that it has the same large size, and of
+//! no statistics and no index. Nothing of the plan then depends on rows, whatever the caller has
+//! set.
 //!
-//! A query is planned before the charge, by PostgreSQL's own planner, not by one that an extension has
-//! put in its place. The relations that its plan reads are compared with those that were checked, and
-//! that plan is carried out: a partition that is attached in between is not read.
+//! A query is planned before the charge, by PostgreSQL's own planner, not by one that an extension
+//! has put in its place. The relations that its plan reads are compared with those that were
+//! checked, and that plan is carried out: a partition that is attached in between is not read.
 
 use super::relation::Relation;
 use super::stream::{Receiver, StreamedRow};
@@ -26,16 +27,16 @@ pub(crate) struct Query {
 
 impl Query {
     /// Plans a SELECT from no other relations than these, with so many parallel workers: how many
-    /// there are follows from that number, and what the owner of a table has set for it, alone. Reads
-    /// no row.
+    /// there are follows from that number, and what the owner of a table has set for it, alone.
+    /// Reads no row.
     ///
-    /// Errors: it cannot be carried out, for example as values of a type cannot be compared; it would
-    /// read another relation, one that became a part of a table since that was checked.
+    /// Errors: it cannot be carried out, for example as values of a type cannot be compared; it
+    /// would read another relation, one that became a part of a table since that was checked.
     pub(crate) fn plan(sql: &str, tables: &[&Relation], workers: i32) -> Result<Query> {
         let sql = CString::new(sql).map_err(internal)?;
         let options = if workers > 0 { pg_sys::CURSOR_OPT_PARALLEL_OK as c_int } else { 0 };
-        // SAFETY: the text ends with a zero and is one statement, so that each list has one element;
-        // what is made lives in the current memory context, as long as the query is used.
+        // SAFETY: the text ends with a zero and is one statement, so that each list has one
+        // element; what is made lives in the current memory context, as long as the query is used.
         let plan = unsafe {
             let statements = pg_sys::pg_parse_query(sql.as_ptr());
             let statement = pg_sys::list_nth(statements, 0).cast();
@@ -72,7 +73,8 @@ impl Query {
 
     /// The relations that the plan reads.
     fn relations(&self) -> impl Iterator<Item = Oid> {
-        // SAFETY: the plan lives as long as the query, and its range table is a list of such entries.
+        // SAFETY: the plan lives as long as the query, and its range table is a list of such
+        // entries.
         let table = unsafe { (*self.plan).rtable };
         // SAFETY: as above.
         (0..unsafe { pg_sys::list_length(table) }).filter_map(move |n| {
@@ -82,15 +84,16 @@ impl Query {
         })
     }
 
-    /// Carries the plan out under the active snapshot and gives each row to `visit`, up to an error.
+    /// Carries the plan out under the active snapshot and gives each row to `visit`, up to an
+    /// error.
     pub(crate) fn run<V, E>(self, visit: V) -> std::result::Result<(), E>
     where
         V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
     {
         let mut receiver = Receiver::new(visit);
         // the standard functions, as what extensions hook in there would count the rows and pages
-        // SAFETY: the plan is carried out once, and the receiver outlives that; what fails in between
-        // the end of the transaction clears away.
+        // SAFETY: the plan is carried out once, and the receiver outlives that; what fails in
+        // between the end of the transaction clears away.
         unsafe {
             let query = pg_sys::CreateQueryDesc(
                 self.plan,

@@ -37,8 +37,8 @@ pub(crate) struct UsedColumn {
 }
 
 /// Opens a relation of a dataset, and refuses one that could read differently for different
-/// readers, or whose errors could show rows; and one with such a part. Looks at the catalog as it is
-/// now, as the planner does, whatever the transaction's snapshot.
+/// readers, or whose errors could show rows; and one with such a part. Looks at the catalog as it
+/// is now, as the planner does, whatever the transaction's snapshot.
 pub(crate) fn open(oid: Oid, argument: &str) -> Result<Relation> {
     let Some(described) = describe(oid) else {
         return Err(error(
@@ -122,8 +122,8 @@ impl Relation {
         )))
     }
 
-    /// Refuses a part that a role without the reader's rights owns: its constraints and indexes could
-    /// call code of that role's, which would run with the reader's.
+    /// Refuses a part that a role without the reader's rights owns: its constraints and indexes
+    /// could call code of that role's, which would run with the reader's.
     pub(crate) fn check_trusted_by(&self, reader: Oid, argument: &str) -> Result<()> {
         let trusted = |part: &&Part| has_rights_of(part.owner, reader);
         match self.parts.iter().find(|part| !trusted(part)) {
@@ -210,8 +210,8 @@ impl UsedColumn {
         Layout::of(self.type_oid)
     }
 
-    /// Whether values are equal if and only if their bytes are: what the type's B-tree operator class
-    /// promises where indexes may merge equal entries.
+    /// Whether values are equal if and only if their bytes are: what the type's B-tree operator
+    /// class promises where indexes may merge equal entries.
     pub(crate) fn equality_is_of_bytes(&self) -> bool {
         const BTEQUALIMAGE_PROC: i16 = 4;
         let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;

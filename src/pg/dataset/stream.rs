@@ -179,7 +179,8 @@ where
             rStartup: Some(start_up::<V, E>),
             rShutdown: Some(do_nothing),
             rDestroy: Some(do_nothing),
-            // any but those for which the caller of the executor does more than to call the functions
+            // any but those for which the caller of the executor does more than to call the
+            // functions
             mydest: pg_sys::CommandDest::DestTuplestore,
         };
         Receiver { base, columns: Vec::new(), visit, outcome: Ok(()) }
@@ -196,7 +197,8 @@ unsafe extern "C-unwind" fn start_up<V, E>(
     _operation: c_int,
     descriptor: pg_sys::TupleDesc,
 ) {
-    // SAFETY: the executor calls it with the receiver that it was given, and a descriptor that lives.
+    // SAFETY: the executor calls it with the receiver that it was given, and a descriptor that
+    // lives.
     unsafe {
         pgrx_extern_c_guard(|| {
             let receiver = &mut *receiver.cast::<Receiver<V, E>>();

@@ -1,5 +1,6 @@
 //! How errors are told: an SQLSTATE, a message that names the argument, a hint (`report`); what the
-//! mechanisms find wrong (`problem`); and what a release may fail with once it is charged (`failure`).
+//! mechanisms find wrong (`problem`); and what a release may fail with once it is charged
+//! (`failure`).
 
 mod failure;
 mod problem;

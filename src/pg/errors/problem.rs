@@ -40,8 +40,8 @@ pub(crate) fn too_many_regions(_: TooManyRegions) -> ErrorReport {
         "there are too many different regions",
     )
     .set_hint(format!(
-        "The lowest level may have {}, whose names may take {} bytes in all. Declare a hierarchy of \
-         coarser columns.",
+        "The lowest level may have {}, whose names may take {} bytes in all. Declare a hierarchy \
+         of coarser columns.",
         RegionTallies::MOST_REGIONS,
         RegionTallies::MOST_NAME_BYTES
     ))

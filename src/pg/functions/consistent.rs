@@ -86,7 +86,8 @@ impl Table {
         let mut table = Table { argument, name: String::new(), columns: vec![] };
         let sql = format!(
             "SELECT {0}::pg_catalog.regclass::pg_catalog.text, a.attname::pg_catalog.text, \
-                    CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype ELSE t.oid END, \
+                    CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' \
+                         THEN t.typbasetype ELSE t.oid END, \
                     t.typcategory OPERATOR(pg_catalog.=) 'A' \
                FROM pg_catalog.pg_attribute AS a \
                JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) a.atttypid \

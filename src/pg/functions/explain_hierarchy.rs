@@ -2,11 +2,13 @@
 
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Question, Shape, Tree, expected_errors,
+    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Question, Shape, Tree,
+    expected_errors,
 };
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, all_required, error, internal, invalid, required};
-use crate::pg::errors::{not_carried_out, unfit};
+use crate::pg::errors::{
+    Result, all_required, error, internal, invalid, not_carried_out, required, unfit,
+};
 use crate::pg::release::stored::{find_release_by_name, read_release};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
@@ -20,7 +22,8 @@ const SIMULATIONS: std::ops::RangeInclusive<u32> = 2..=1000;
 const MEAN_SIZE: f64 = 10.0;
 
 /// Nothing private is read, nothing spent: what is simulated is made up from released and public
-/// numbers, so this is post-processing. The dataset may be asked about by those who may release from it.
+/// numbers, so this is post-processing. The dataset may be asked about by those who may release
+/// from it.
 #[pg_extern(volatile, parallel_unsafe)]
 #[allow(clippy::too_many_arguments)] // the SQL function's arguments
 fn dp_explain_hierarchy(
@@ -55,15 +58,7 @@ fn dp_explain_hierarchy(
     let consistency = consistency.map(|words| all_required(words, "consistency")).transpose()?;
     let max_size = required(max_size, "max_size")?;
     let shares = budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
-    let simulations = required(simulations, "simulations")?;
-    let simulations =
-        u32::try_from(simulations).ok().filter(|n| SIMULATIONS.contains(n)).ok_or_else(|| {
-            let (least, most) = (SIMULATIONS.start(), SIMULATIONS.end());
-            invalid(
-                format!("simulations must be from {least} to {most}, got {simulations}"),
-                "The standard error falls with the square root of their number.",
-            )
-        })?;
+    let simulations = checked_simulations(simulations)?;
     let known = Known::of_arguments(release, shape, mean_size)?;
 
     let progress = Progress::start(Function::ExplainHierarchy, Phase::Checking);
@@ -102,9 +97,30 @@ fn dp_explain_hierarchy(
     let expected = expected_errors(&mechanisms, &tree, &prior, simulations, threads(), &mut watch)
         .map_err(not_carried_out)?;
     let obtained = format!("simulation: {simulations} releases of {}", known.describe());
+    Ok(TableIterator::new(rows(&tree, &candidates, &expected, &obtained)))
+}
+
+fn checked_simulations(simulations: Option<i32>) -> Result<u32> {
+    let simulations = required(simulations, "simulations")?;
+    u32::try_from(simulations).ok().filter(|n| SIMULATIONS.contains(n)).ok_or_else(|| {
+        let (least, most) = (SIMULATIONS.start(), SIMULATIONS.end());
+        invalid(
+            format!("simulations must be from {least} to {most}, got {simulations}"),
+            "The standard error falls with the square root of their number.",
+        )
+    })
+}
+
+/// A row for each level and candidate.
+fn rows(
+    tree: &Tree,
+    candidates: &[Candidate],
+    expected: &[Vec<ExpectedError>],
+    obtained: &str,
+) -> Vec<ExplainedRow> {
     let mut rows = Vec::new();
     for level in 0..tree.depth() {
-        for (candidate, expected) in candidates.iter().zip(&expected) {
+        for (candidate, expected) in candidates.iter().zip(expected) {
             rows.push((
                 level as i32,
                 tree.level(level).len() as i64,
@@ -112,13 +128,24 @@ fn dp_explain_hierarchy(
                 candidate.consistency.clone(),
                 expected[level].emd,
                 expected[level].standard_error,
-                obtained.clone(),
+                obtained.to_string(),
                 candidate.chosen,
             ));
         }
     }
-    Ok(TableIterator::new(rows))
+    rows
 }
+
+type ExplainedRow = (
+    name!(level, i32),
+    name!(regions, i64),
+    name!(estimators, Vec<String>),
+    name!(consistency, String),
+    name!(expected_emd, f64),
+    name!(standard_error, f64),
+    name!(obtained, String),
+    name!(chosen, bool),
+);
 
 /// What is known of the data, from the caller.
 enum Known {

@@ -12,6 +12,7 @@ use crate::pg::release::stored::{find_release, read_release, store_release};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use crate::pg::server::state::{is_read_only, workers_of_session};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
 use std::fmt::Display;
@@ -72,13 +73,7 @@ fn dp_hierarchy_release(
         return Ok(rows(regions));
     }
     if name.is_some() && is_read_only() {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-            "a named release cannot be stored in a read-only transaction",
-        )
-        .set_hint(
-            "Nothing was spent. Leave the name out, or start a transaction that may write.",
-        ));
+        return Err(cannot_store());
     }
     let named = name.map(|name| Named { dataset: &dataset, name, parameters: &asked });
     release(&dataset, &progress, mechanism, named).map(rows)
@@ -98,6 +93,14 @@ fn stored(dataset: &Dataset, name: &str, parameters: &Value) -> Result<Option<Re
         ),
     )
     .set_hint("dp.releases shows its parameters. Nothing was spent. Choose another name."))
+}
+
+fn cannot_store() -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+        "a named release cannot be stored in a read-only transaction",
+    )
+    .set_hint("Nothing was spent. Leave the name out, or start a transaction that may write.")
 }
 
 /// Where a release will be stored.

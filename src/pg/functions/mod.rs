@@ -3,10 +3,13 @@
 //!
 //! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
 //! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`consistent`],
-//! [`accessors`]), aggregates, the owner's functions ([`datasets`]), and progress.
+//! [`accessors`]), aggregates, the owner's functions
+//! ([`datasets`], [`access`], [`budget`]), and progress.
 
+mod access;
 mod accessors;
 mod aggregates;
+mod budget;
 mod consistent;
 mod datasets;
 mod explain_hierarchy;

@@ -213,8 +213,8 @@ fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 
-/// The answer to a range of bins by their positions, and its standard deviation. None if no release has
-/// such noise.
+/// The answer to a range of bins by their positions, and its standard deviation. None if no release
+/// has such noise.
 fn answer(release: &RangeRelease, bins: Range<usize>) -> Option<(f64, f64)> {
     poll();
     let variance = release.variance(bins.clone())?;

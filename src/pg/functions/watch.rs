@@ -35,8 +35,8 @@ impl<'a> Watch<'a> {
     /// A release that takes less than this says nothing.
     const QUIET: Duration = Duration::from_secs(2);
 
-    /// Of a release that begins to measure. Where several plans are carried out, all measure the same
-    /// regions.
+    /// Of a release that begins to measure. Where several plans are carried out, all measure the
+    /// same regions.
     pub(super) fn release(progress: &'a Progress, mechanism: &Mechanism, tree: &Tree) -> Watch<'a> {
         let (plan, levels) = (&mechanism.plans()[0], tree.depth());
         let measured = || (0..levels).filter(|level| plan.levels()[*level].is_some());

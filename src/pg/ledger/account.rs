@@ -17,7 +17,8 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
 
-/// To what a release is charged: the ledger of a dataset, with what its entry shows besides the cost.
+/// To what a release is charged: the ledger of a dataset, with what its entry shows besides the
+/// cost.
 ///
 /// [`Dataset::account`](crate::pg::dataset::catalog::Dataset::account) makes it.
 #[derive(Debug)]

@@ -59,8 +59,8 @@ fn rho_decimal(request: &ChargeRequest) -> String {
     request.rho.next_up().to_string()
 }
 
-/// Whether the dataset's budget has room for the charge. If so, why it is too small for a role with a
-/// grant, if it is. Locks the dataset.
+/// Whether the dataset's budget has room for the charge. If so, why it is too small for a role with
+/// a grant, if it is. Locks the dataset.
 fn check_budget(
     client: &mut SpiClient,
     request: &ChargeRequest,

@@ -1,6 +1,6 @@
-//! The order of a release, which privacy rests on: what is public is checked, the ledger is charged,
-//! private rows are read, measured with noise, and what came of it is told. All that releases goes
-//! this way, and the types keep it: see [`charge`](crate::charge).
+//! The order of a release, which privacy rests on: what is public is checked, the ledger is
+//! charged, private rows are read, measured with noise, and what came of it is told. All that
+//! releases goes this way, and the types keep it: see [`charge`](crate::charge).
 
 use crate::charge::{Costs, Receipt, Uncharged};
 use crate::noise::{SystemWords, words_from_system};
@@ -43,7 +43,8 @@ impl Asked<'_> {
         tell: impl FnOnce(R::Truth, Charged<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
         let Asked { dataset, progress, .. } = self;
-        // what is checked is what is read: what is committed now, whatever the transaction's snapshot
+        // what is checked is what is read: what is committed now, whatever the transaction's
+        // snapshot
         as_of_now(|| {
             let reader = dataset.check_source()?;
             let (mechanism, reading) = as_reader(reader, || prepare(&dataset.source))?;
@@ -83,8 +84,8 @@ pub(crate) fn uncharged<M, T>(
     after_charge(Receipt::uncharged(mechanism), |receipt| tell(receipt, &mut words))
 }
 
-/// Runs what follows a charge. It fails as [`Failure`] says, or is cancelled; whatever else PostgreSQL
-/// may raise is hidden behind one message, since that of PostgreSQL could quote a row.
+/// Runs what follows a charge. It fails as [`Failure`] says, or is cancelled; whatever else
+/// PostgreSQL may raise is hidden behind one message, since that of PostgreSQL could quote a row.
 fn after_charge<M, P, T>(
     receipt: Receipt<M, P>,
     action: impl FnOnce(Receipt<M, P>) -> Followed<T>,

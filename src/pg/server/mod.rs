@@ -1,9 +1,11 @@
-//! What PostgreSQL gives to every function of the extension, behind safe functions: roles, settings,
-//! snapshots and queries of our own, locks, relations as its catalog describes them, temporary files,
-//! the progress that it shows, and workers, which commit whatever becomes of the caller.
+//! What PostgreSQL gives to every function of the extension, behind safe functions: roles,
+//! settings, snapshots and queries of our own, locks, relations as its catalog describes them,
+//! temporary files, the progress that it shows, and workers, which commit whatever becomes of the
+//! caller.
 //!
-//! Nothing here knows what a release is, but for what would make one tell more than it should: where
-//! its tables lie (`locality`), and what the session and the server are like (`surroundings`).
+//! Nothing here knows what a release is, but for what would make one tell more than it should:
+//! where its tables lie (`locality`), and what the session and the server are like
+//! (`surroundings`).
 
 pub(super) mod catalog;
 pub(super) mod interrupts;

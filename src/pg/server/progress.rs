@@ -1,8 +1,9 @@
 //! How far long functions have come: the view `dp.progress`.
 //!
 //! PostgreSQL keeps the progress of one command per backend in shared memory, for its own views
-//! pg_stat_progress_*. Each of them shows the entries with the number of its command; here are those
-//! with ours. An aborted transaction or subtransaction ends the entry, as it ends every command's.
+//! pg_stat_progress_*. Each of them shows the entries with the number of its command; here are
+//! those with ours. An aborted transaction or subtransaction ends the entry, as it ends every
+//! command's.
 
 use super::roles::acts_for;
 use pgrx::pg_sys::{Oid, PgBackendStatus, ProgressCommandType};

@@ -57,8 +57,8 @@ pub(crate) struct SqlRow {
 }
 
 impl SqlRow {
-    /// The column at a position counted from 1; None for NULL. The caller has written the query, and
-    /// so knows its type.
+    /// The column at a position counted from 1; None for NULL. The caller has written the query,
+    /// and so knows its type.
     pub(crate) fn get<T: FromDatum>(&self, position: i32) -> Option<T> {
         let mut is_null = false;
         // SAFETY: tuple and descriptor belong together and live for the visit; the query gives the

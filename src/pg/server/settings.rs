@@ -18,7 +18,8 @@ pub(crate) fn define_settings() {
     GucRegistry::define_int_guc(
         c"pg_dp.work_mem",
         c"Sets the memory that the reading of a release may take.",
-        c"More than that is put aside in temporary files. The session's work_mem does not count there.",
+        c"More than that is put aside in temporary files. The session's work_mem does not count \
+          there.",
         &WORK_MEM,
         64,
         i32::MAX / 1024,

@@ -6,8 +6,8 @@ use super::state::{database_is_utf8, is_serializable, old_snapshots_expire};
 use crate::pg::errors::{Result, error};
 use pgrx::prelude::*;
 
-/// Errors: the transaction is SERIALIZABLE; the database's encoding is not UTF8; the server may drop
-/// rows that a snapshot still needs; little of the stack is left.
+/// Errors: the transaction is SERIALIZABLE; the database's encoding is not UTF8; the server may
+/// drop rows that a snapshot still needs; little of the stack is left.
 pub(crate) fn check_surroundings() -> Result<()> {
     let refused = |message: &str, hint: &str| {
         Err(error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(hint))
@@ -20,7 +20,8 @@ pub(crate) fn check_surroundings() -> Result<()> {
             "Nothing was spent. Use BEGIN ISOLATION LEVEL READ COMMITTED, or REPEATABLE READ.",
         );
     }
-    // a name that has no place in UTF8, or comes back as another, would be an error after the charge
+    // a name that has no place in UTF8, or comes back as another, would be an error after the
+    // charge
     if !database_is_utf8() {
         return refused(
             "pg_dp needs a database with the encoding UTF8",

@@ -1,5 +1,5 @@
-//! PostgreSQL's temporary files: they lie in `temp_tablespaces`, count towards `temp_file_limit`, and
-//! go with the transaction, also after an error.
+//! PostgreSQL's temporary files: they lie in `temp_tablespaces`, count towards `temp_file_limit`,
+//! and go with the transaction, also after an error.
 
 use crate::coco::TemporaryFile;
 use pgrx::prelude::*;

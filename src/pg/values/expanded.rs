@@ -1,4 +1,5 @@
-//! The running states of `coco_agg` and `bins_agg`: expanded objects of the types `coco` and `bins`.
+//! The running states of `coco_agg` and `bins_agg`: expanded objects of the types `coco` and
+//! `bins`.
 //!
 //! An aggregate's transition type is the type itself, so that partial results can travel between
 //! processes and servers. Inside one aggregation the state is a PostgreSQL expanded object around a
@@ -232,7 +233,8 @@ unsafe fn object_of<S: State>(datum: pg_sys::Datum) -> Option<*mut Expanded<S>> 
 /// The state behind an expanded datum; None for a stored one.
 ///
 /// # Safety
-/// The datum is a varlena's, and lives as long as the state is used, which nobody changes meanwhile.
+/// The datum is a varlena's, and lives as long as the state is used, which nobody changes
+/// meanwhile.
 pub(super) unsafe fn state_of<'a, S: State>(datum: pg_sys::Datum) -> Option<&'a S> {
     // SAFETY: the caller's promise; an object's state lives as long as the object.
     unsafe { object_of::<S>(datum).map(|object| &*(*object).state) }
@@ -276,8 +278,8 @@ impl<S: State> StateDatum<S> {
         }
     }
 
-    /// Applies a change: in place where the datum allows it, otherwise to a new expanded object that
-    /// lives as long as `lifetime`.
+    /// Applies a change: in place where the datum allows it, otherwise to a new expanded object
+    /// that lives as long as `lifetime`.
     pub(crate) fn change(
         self,
         lifetime: Lifetime,

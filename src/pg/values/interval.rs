@@ -126,8 +126,8 @@ pub(crate) struct TimeAxis {
 }
 
 impl Axis {
-    /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite times
-    /// are stored as the largest and smallest numbers.
+    /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite
+    /// times are stored as the largest and smallest numbers.
     #[inline]
     pub(crate) fn bin(self, value: i64, bounds: Bounds) -> i64 {
         const MICROSECONDS_PER_DAY: i128 = 86_400_000_000;
@@ -190,8 +190,8 @@ impl Questions {
             if since % width != 0 {
                 return Err(invalid(
                     format!("{argument}: an end lies inside of a bin"),
-                    "Bins begin at the lower end of bounds, or else at the least end of the ranges. \
-                     Choose ends that lie whole bins apart, or a smaller bin_width.",
+                    "Bins begin at the lower end of bounds, or else at the least end of the \
+                     ranges. Choose ends that lie whole bins apart, or a smaller bin_width.",
                 ));
             }
             let bin = since / width;

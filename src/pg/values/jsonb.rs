@@ -4,8 +4,8 @@
 //!
 //! The layout is that of values on disk, which `utils/jsonb.h` describes: a container is a header
 //! with the number of its children, an entry for each with its type and length, then all children's
-//! bytes. An object's children are all its keys, in ascending order of length and then of bytes, and
-//! after them all its values.
+//! bytes. An object's children are all its keys, in ascending order of length and then of bytes,
+//! and after them all its values.
 
 use crate::pg::errors::error;
 use crate::work::poll;
@@ -78,8 +78,8 @@ impl Value<'_> {
         let text = CString::new(text).expect("a number has no zero byte");
         let arguments =
             [Some(text.as_ptr().into()), pg_sys::InvalidOid.into_datum(), (-1).into_datum()];
-        // SAFETY: numeric_in takes a string that ends with a zero, a number that it does not use, and a
-        // type modifier, and returns a numeric of its own.
+        // SAFETY: numeric_in takes a string that ends with a zero, a number that it does not use,
+        // and a type modifier, and returns a numeric of its own.
         let made = unsafe { direct_function_call_as_datum(pg_sys::numeric_in, &arguments) };
         // SAFETY: as above.
         unsafe { self.numeric(made.expect("numeric_in returns a value").cast_mut_ptr()) }

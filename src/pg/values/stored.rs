@@ -1,5 +1,5 @@
-//! How values of `coco`, `dp_coco`, `bins` and `dp_ranges` are written: as text, as bytes, as JSON. On
-//! disk each is a varlena with a version byte and what follows it.
+//! How values of `coco`, `dp_coco`, `bins` and `dp_ranges` are written: as text, as bytes, as JSON.
+//! On disk each is a varlena with a version byte and what follows it.
 
 use super::varlena::with_varlena;
 use crate::coco::{self, Coco, DpCoco};

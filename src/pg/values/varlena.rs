@@ -1,4 +1,5 @@
-//! Values of varying length, as PostgreSQL holds them: varlenas, some of them compressed or elsewhere.
+//! Values of varying length, as PostgreSQL holds them: varlenas, some of them compressed or
+//! elsewhere.
 
 use pgrx::pg_sys::{self, Datum};
 use std::slice;
@@ -10,8 +11,8 @@ use std::slice;
 #[inline]
 pub(crate) unsafe fn with_varlena<T>(datum: Datum, visit: impl FnOnce(&[u8]) -> T) -> T {
     let given: *mut pg_sys::varlena = datum.cast_mut_ptr();
-    // SAFETY: the caller's promise; what PostgreSQL makes of it has so many bytes, and is freed only
-    // if it is a copy, after the visit.
+    // SAFETY: the caller's promise; what PostgreSQL makes of it has so many bytes, and is freed
+    // only if it is a copy, after the visit.
     unsafe {
         let is_plain = pgrx::varatt_is_4b_u(given)
             || (pgrx::varatt_is_1b(given) && !pgrx::varatt_is_1b_e(given));
