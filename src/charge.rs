@@ -21,17 +21,17 @@
 //!     }
 //! }
 //!
-//! let rows = Sealed::new(vec![3, 1, 2]);
+//! let rows: Sealed<_, Book> = Sealed::new(vec![3, 1, 2]);
 //! let receipt = Receipt::charged(Total, &Book)?;
 //! assert_eq!(*receipt.entry(), 7);
 //! assert_eq!(rows.open(&receipt).iter().sum::<i32>(), 6);
 //! # Ok::<(), String>(())
 //! ```
 //!
-//! What is not charged stays closed:
+//! What is not charged stays closed: there is nothing to read without a receipt,
 //!
-//! ```compile_fail
-//! # use pg_dp::charge::{Cost, Costs, Receipt, Sealed};
+//! ```compile_fail,E0061
+//! # use pg_dp::charge::{Cost, Costs, Ledger, Receipt, Sealed};
 //! # use pg_dp::privacy::Epsilon;
 //! # struct Total;
 //! # impl Costs for Total {
@@ -40,12 +40,144 @@
 //! #         Cost { epsilon, delta: 0.0, rho: 0.5, mechanism: "a total".into() }
 //! #     }
 //! # }
-//! let rows = Sealed::new(vec![3, 1, 2]);
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! let rows: Sealed<_, Book> = Sealed::new(vec![3, 1, 2]);
+//! rows.open();
+//! ```
+//!
+//! one that nobody has paid for does not do,
+//!
+//! ```compile_fail,E0308
+//! # use pg_dp::charge::{Cost, Costs, Ledger, Receipt, Sealed};
+//! # use pg_dp::privacy::Epsilon;
+//! # struct Total;
+//! # impl Costs for Total {
+//! #     fn cost(&self) -> Cost {
+//! #         let epsilon = Epsilon::new(1.0).unwrap();
+//! #         Cost { epsilon, delta: 0.0, rho: 0.5, mechanism: "a total".into() }
+//! #     }
+//! # }
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! let rows: Sealed<_, Book> = Sealed::new(vec![3, 1, 2]);
 //! rows.open(&Receipt::uncharged(Total));
+//! ```
+//!
+//! and neither does one of another kind of ledger:
+//!
+//! ```compile_fail,E0308
+//! # use pg_dp::charge::{Cost, Costs, Ledger, Receipt, Sealed};
+//! # use pg_dp::privacy::Epsilon;
+//! # struct Total;
+//! # impl Costs for Total {
+//! #     fn cost(&self) -> Cost {
+//! #         let epsilon = Epsilon::new(1.0).unwrap();
+//! #         Cost { epsilon, delta: 0.0, rho: 0.5, mechanism: "a total".into() }
+//! #     }
+//! # }
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! # struct Other;
+//! # impl Ledger for Other {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! let rows: Sealed<_, Book> = Sealed::new(vec![3, 1, 2]);
+//! let receipt = Receipt::charged(Total, &Other).unwrap();
+//! rows.open(&receipt);
+//! ```
+//!
+//! Noise is drawn by receipts alone, which hold the very mechanism that was charged. A receipt
+//! takes no other plan than its own,
+//!
+//! ```compile_fail,E0061
+//! # use pg_dp::charge::{Cost, Ledger, Receipt};
+//! # use pg_dp::noise::words_from_system;
+//! # use pg_dp::ranges::RangePlan;
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! # let mut words = words_from_system().unwrap();
+//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
+//! let cheap = RangePlan::new(4, 0.1, 0.0, "flat", 1).unwrap();
+//! Receipt::charged(cheap, &Book).unwrap().release(plan, &[3, 1, 2, 5], &mut words);
+//! ```
+//!
+//! cannot be made by hand,
+//!
+//! ```compile_fail,E0451
+//! # use pg_dp::charge::{Cost, Ledger, Receipt};
+//! # use pg_dp::noise::words_from_system;
+//! # use pg_dp::ranges::RangePlan;
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! # let mut words = words_from_system().unwrap();
+//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
+//! let receipt = Receipt { mechanism: plan, paid: () };
+//! ```
+//!
+//! or be used twice:
+//!
+//! ```compile_fail,E0382
+//! # use pg_dp::charge::{Cost, Ledger, Receipt};
+//! # use pg_dp::noise::words_from_system;
+//! # use pg_dp::ranges::RangePlan;
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! # let mut words = words_from_system().unwrap();
+//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
+//! let receipt = Receipt::charged(plan, &Book).unwrap();
+//! receipt.release(&[3, 1, 2, 5], &mut words);
+//! receipt.release(&[3, 1, 2, 5], &mut words);
+//! ```
+//!
+//! Once it is right:
+//!
+//! ```
+//! # use pg_dp::charge::{Cost, Ledger, Receipt};
+//! # use pg_dp::noise::words_from_system;
+//! # use pg_dp::ranges::RangePlan;
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! # let mut words = words_from_system().unwrap();
+//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
+//! let receipt = Receipt::charged(plan, &Book).unwrap();
+//! receipt.release(&[3, 1, 2, 5], &mut words);
 //! ```
 
 use crate::privacy::Epsilon;
 use serde_json::Value;
+use std::fmt;
+use std::marker::PhantomData;
 
 /// What a release spends, and the description of it that a ledger keeps.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,17 +266,26 @@ impl<M, P> Receipt<M, P> {
     }
 }
 
-/// Private data, or the means to read them, which only a [`Charged`] receipt opens.
-#[derive(Debug)]
-pub struct Sealed<T>(T);
+/// Private data, or the means to read them, which only a receipt of that kind of ledger opens.
+pub struct Sealed<T, L> {
+    private: T,
+    ledger: PhantomData<fn() -> L>,
+}
 
-impl<T> Sealed<T> {
-    pub fn new(private: T) -> Sealed<T> {
-        Sealed(private)
+impl<T, L: Ledger> Sealed<T, L> {
+    pub fn new(private: T) -> Sealed<T, L> {
+        Sealed { private, ledger: PhantomData }
     }
 
     /// What was sealed, for whoever has paid.
-    pub fn open<M, L: Ledger>(self, _receipt: &Charged<M, L>) -> T {
-        self.0
+    pub fn open<M>(self, _receipt: &Charged<M, L>) -> T {
+        self.private
+    }
+}
+
+/// Tells nothing of what is inside.
+impl<T, L> fmt::Debug for Sealed<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sealed")
     }
 }

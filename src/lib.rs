@@ -1,8 +1,21 @@
 //! pg_dp: differentially private statistics released from inside PostgreSQL.
 //!
-//! Modules depend downwards only: `pg` -> `hierarchy` -> `counting` -> `coco` -> `fit` -> `charge` ->
-//! `privacy` -> `noise` and `work`, and `pg` -> `ranges` -> `charge`. Everything but `pg` knows
-//! nothing of PostgreSQL and builds without it.
+//! Rooms depend downwards only:
+//!
+//! - [`work`]: long work counts what it does, so that it can be cancelled; [`noise`]: exact
+//!   samplers.
+//! - [`privacy`]: epsilon, and how losses add up.
+//! - [`charge`]: what a release costs, and the receipts without which nothing private is read and
+//!   no noise is drawn.
+//! - [`fit`]: least squares and medians under constraints.
+//! - [`coco`]: one histogram of group sizes, and how it is estimated; [`counting`]: how rows are
+//!   counted into histograms; [`hierarchy`]: those of all regions of a tree together.
+//! - [`ranges`]: sums over ranges of bins.
+//! - `pg`: the extension. All else knows nothing of PostgreSQL and builds without it.
+
+// `pub` in a private module says of something that it is an interface, which it is not; a program,
+// for which cargo's own lint table would hold, too, has none
+#![warn(unreachable_pub)]
 
 pub mod charge;
 pub mod coco;

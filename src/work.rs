@@ -42,10 +42,11 @@ pub fn poll() {
     // a watcher that works itself is not asked meanwhile
     let asking = Innermost::replaced_by(null());
     let mut next = asking.before;
-    // SAFETY: each watcher lies on this thread's stack, below this call, for as long as it is in the
-    // list. Its closure is borrowed mutably by that call of `watched` alone, which does not use it,
-    // and by nobody else here, as the list is empty meanwhile.
+    // SAFETY: each watcher lies on this thread's stack, below this call, for as long as it is in
+    // the list.
     while let Some(watcher) = unsafe { next.as_ref() } {
+        // SAFETY: its closure is borrowed mutably by that call of `watched` alone, which does not
+        // use it, and by nobody else here, as the list is empty meanwhile.
         unsafe { (*watcher.ask)() };
         next = watcher.outer;
     }

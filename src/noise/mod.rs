@@ -49,7 +49,7 @@ pub use gaussian::DiscreteGaussian;
 pub use laplace::DiscreteLaplace;
 pub use rational::{MAX_SCALE, MIN_SCALE, Scale, ScaleError};
 pub(crate) use words::Key;
-pub use words::{EntropyError, RandomWords, words_from_system};
+pub use words::{EntropyError, RandomWords, SystemWords, words_from_system};
 
 #[cfg(test)]
 mod bernoulli;

@@ -20,11 +20,14 @@ impl std::fmt::Display for EntropyError {
 
 impl std::error::Error for EntropyError {}
 
+/// What [`words_from_system`] gives.
+pub type SystemWords = ChaCha20Rng;
+
 /// A stream keyed from the operating system's generator at this very call.
 ///
 /// Call it once per release and never keep the stream across releases: a key that was drawn before
 /// a process forked would be shared by both sides of the fork.
-pub fn words_from_system() -> Result<impl RandomWords, EntropyError> {
+pub fn words_from_system() -> Result<SystemWords, EntropyError> {
     ChaCha20Rng::try_from_rng(&mut SysRng).map_err(EntropyError)
 }
 

@@ -7,48 +7,24 @@
 // the macro that declares table functions reads their row types in place
 #![allow(clippy::type_complexity)]
 
-mod accessors;
-mod after_charge;
-mod aggregates;
-mod bin_reading;
-mod catalog;
-mod consistent;
 mod dataset;
 mod errors;
-mod expanded;
-mod explain_hierarchy;
-mod explain_ranges;
-mod hierarchy;
-mod histogram;
-mod interval;
-mod jsonb;
-mod kinship;
-mod leaf_histograms;
-mod leaf_reading;
-mod leaves;
+mod functions;
 mod ledger;
-mod locality;
-mod progress;
-mod query;
-mod ranges;
-mod relation;
-mod session;
-mod source;
-mod stream;
-mod surroundings;
-mod temporary_file;
-mod types;
-mod worker;
+mod release;
+mod server;
+mod values;
 
 pgrx::pg_module_magic!(name, version);
 
 /// Called by PostgreSQL when it loads the library.
 #[pgrx::pg_guard]
 pub extern "C-unwind" fn _PG_init() {
-    // backtraces would get into the DETAIL of errors, which clients see; no other thread runs here
+    // backtraces would get into the DETAIL of errors, which clients see
     for variable in ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"] {
+        // SAFETY: no other thread runs yet.
         unsafe { std::env::remove_var(variable) };
     }
-    session::define_settings();
-    session::watch_for_interrupts();
+    server::settings::define_settings();
+    server::interrupts::watch_for_interrupts();
 }

@@ -19,7 +19,7 @@ use realfft::num_complex::Complex;
 ///
 /// What is rounded is a strategy of which what is measured, its sensitivity and its variances are
 /// then exact: a coarse one costs accuracy only, and that is stated.
-pub fn resolution(rho: f64) -> u32 {
+pub(crate) fn resolution(rho: f64) -> u32 {
     // noise for columns of length 1; those of the longest strategy, for the prefixes of 2^20 bins,
     // are below 3, and the samplers go to 10^9 > 3 * 2^28
     let sigma = (1.0 / (2.0 * rho)).sqrt();
@@ -30,7 +30,13 @@ pub fn resolution(rho: f64) -> u32 {
 /// over the smallest power of two >= `period`, given that each is at most 2^62 in
 /// magnitude. Neither list may be longer than that power of two. `checkpoint` is called before each
 /// transform; it may unwind.
-pub fn cyclic_exact(a: &[i64], b: &[i64], period: usize, skip: usize, length: usize) -> Vec<i64> {
+pub(crate) fn cyclic_exact(
+    a: &[i64],
+    b: &[i64],
+    period: usize,
+    skip: usize,
+    length: usize,
+) -> Vec<i64> {
     let size = period.next_power_of_two();
     let transform = |values: &[i64]| {
         poll();
@@ -61,7 +67,7 @@ fn integer(element: Goldilocks) -> i64 {
 
 /// [`cyclic_exact`] for real numbers: the error of each value is a few units of roundoff of the
 /// product of the lists' L2 norms.
-pub fn cyclic(a: &[f64], b: &[f64], period: usize, skip: usize, length: usize) -> Vec<f64> {
+pub(crate) fn cyclic(a: &[f64], b: &[f64], period: usize, skip: usize, length: usize) -> Vec<f64> {
     let size = period.next_power_of_two();
     let mut product = spectrum(a, size);
     for (left, right) in product.iter_mut().zip(spectrum(b, size)) {
@@ -75,7 +81,7 @@ pub fn cyclic(a: &[f64], b: &[f64], period: usize, skip: usize, length: usize) -
 
 /// The discrete Fourier transform of `values`, filled up with zeros to `size`, at the frequencies
 /// 0 ..= size / 2.
-pub fn spectrum(values: impl Into<Vec<f64>>, size: usize) -> Vec<Complex<f64>> {
+pub(crate) fn spectrum(values: impl Into<Vec<f64>>, size: usize) -> Vec<Complex<f64>> {
     let plan = RealFftPlanner::new().plan_fft_forward(size);
     let mut padded = values.into();
     padded.resize(size, 0.0);
@@ -85,7 +91,7 @@ pub fn spectrum(values: impl Into<Vec<f64>>, size: usize) -> Vec<Complex<f64>> {
 }
 
 /// The inverse of [`spectrum`].
-pub fn from_spectrum(mut spectrum: Vec<Complex<f64>>, size: usize) -> Vec<f64> {
+pub(crate) fn from_spectrum(mut spectrum: Vec<Complex<f64>>, size: usize) -> Vec<f64> {
     let plan = RealFftPlanner::new().plan_fft_inverse(size);
     // what roundoff has left of the parts that are zero for real values
     spectrum[0].im = 0.0;

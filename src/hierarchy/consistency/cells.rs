@@ -6,7 +6,7 @@ use crate::work::poll;
 use std::borrow::Cow;
 
 /// The largest number of cells, regions times sizes, for the methods that hold all of them at once.
-pub const MAX_CELLS: usize = 1 << 26;
+pub(in crate::hierarchy) const MAX_CELLS: usize = 1 << 26;
 
 /// One noisy number of a region for each size from 0 on, all of one variance.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ mod pgsr;
 mod topdown;
 mod totals;
 
-pub use cells::MAX_CELLS;
+pub(super) use cells::MAX_CELLS;
 pub use chain::ChainMeasurement;
 pub use cumulative::{CumulativeFit, cumulative};
 pub use known::{Consistent, Quantity};

@@ -4,9 +4,9 @@ mod error;
 mod request;
 
 pub use error::{PlanError, estimator_names};
-pub use request::{MAX_CANDIDATES, Request};
+pub use request::Request;
 
-pub(super) use request::{candidates, names_of_levels};
+pub(super) use request::{MAX_CANDIDATES, candidates, names_of_levels};
 
 use super::consistency::{Consistency, MAX_CELLS};
 use super::measurement::LevelMeasurement;

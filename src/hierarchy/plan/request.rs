@@ -52,7 +52,7 @@ const SEPARATOR: char = '|';
 const LEVELS_SEPARATOR: char = '/';
 
 /// More would leave each of them little.
-pub const MAX_CANDIDATES: usize = 10;
+pub(in crate::hierarchy) const MAX_CANDIDATES: usize = 10;
 
 /// The candidates of a choice, if a name is one.
 pub(in crate::hierarchy) fn candidates(name: &str) -> Option<Vec<String>> {

@@ -29,7 +29,7 @@ use num_rational::Ratio;
 use std::fmt;
 
 /// The longest horizon: noise is counted in units of 4^-MAX_HEIGHT, for which 128 bits have room.
-pub const MAX_HEIGHT: u32 = 24;
+pub(crate) const MAX_HEIGHT: u32 = 24;
 
 /// A stream of noisy counts whose running sums have errors that grow with the logarithm of time.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// The most children that a node of a [`Tree`] can have.
 pub const MAX_FAN_OUT: u32 = 1024;
 /// The most levels below the root of a [`Tree`].
-pub const MAX_DEPTH: u32 = 64;
+pub(crate) const MAX_DEPTH: u32 = 64;
 
 /// A rooted tree whose leaves, from left to right, are the bins 0 .. n.
 #[derive(Debug, Clone, PartialEq, Eq)]

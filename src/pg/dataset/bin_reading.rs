@@ -1,0 +1,78 @@
+//! The exact counts of a column's values: planned before the charge, read after it.
+
+use super::query::Query;
+use super::reading::Reading;
+use super::relation::open;
+use super::source::Source;
+use crate::pg::errors::{Failure, Result, invalid};
+use crate::pg::ledger::account::{Charged, Sealed};
+use crate::pg::values::interval::{Axis, TimeAxis};
+use crate::ranges::{Bins, Bounds};
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+use std::convert::Infallible;
+
+/// The values that a release will count.
+pub(crate) struct BinReading {
+    rows: Sealed<Query>,
+    axis: Axis,
+    bounds: Bounds,
+}
+
+impl Source {
+    /// Plans the counting of a column's values in the bins of an axis. Reads no row.
+    ///
+    /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden.
+    pub(crate) fn prepare_bins(
+        &self,
+        column: &str,
+        axis: Axis,
+        bounds: Bounds,
+    ) -> Result<BinReading> {
+        if self.size_column.is_some() {
+            return Err(invalid(
+                "range sums have no meaning for a dataset with size_column",
+                "They count rows. Declare a dataset whose rows are the entities.",
+            ));
+        }
+        let entities = open(self.entities, "entities")?;
+        let (expected, name) = match axis {
+            Axis::Number => (pg_sys::INT8OID, "an integer type"),
+            Axis::Time(TimeAxis { type_oid: pg_sys::DATEOID, .. }) => {
+                (pg_sys::DATEOID, "type date")
+            }
+            Axis::Time(TimeAxis { type_oid: pg_sys::TIMESTAMPOID, .. }) => {
+                (pg_sys::TIMESTAMPOID, "type timestamp")
+            }
+            Axis::Time(_) => (pg_sys::TIMESTAMPTZOID, "type timestamptz"),
+        };
+        if entities.column("value_column", column)?.family() != expected {
+            return Err(invalid(
+                format!("value_column: column \"{column}\" is not of {name}"),
+                "Ask an integer column with int8range[], a date with daterange[], a timestamp with \
+                 tsrange[], a timestamptz with tstzrange[].",
+            ));
+        }
+        let column = quote_identifier(column);
+        let rows = self.used_rows(&entities.name, std::slice::from_ref(&column));
+        let rows = Query::plan(&format!("SELECT {column} FROM {rows}"), &[&entities], 0)?;
+        Ok(BinReading { rows: Sealed::new(rows), axis, bounds })
+    }
+}
+
+impl Reading for BinReading {
+    type Truth = Bins;
+
+    /// Values outside of the bounds count in the nearest bin, NULL in none.
+    fn read<M>(self, receipt: &Charged<M>) -> std::result::Result<Bins, Failure> {
+        let BinReading { rows, axis, bounds } = self;
+        let mut bins = Bins::empty(bounds);
+        let Ok(()) = rows.open(receipt).run(|row| {
+            if let Some(value) = row.integer(0) {
+                bins.add(axis.bin(value, bounds), 1);
+            }
+            Ok::<_, Infallible>(())
+        });
+        Ok(bins)
+    }
+}

@@ -1,0 +1,156 @@
+//! Datasets as the catalog holds them, and who may use them.
+
+use super::source::Source;
+use crate::pg::errors::{Result, error};
+use crate::pg::ledger::account::Account;
+use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::roles::{acts_for, as_reader};
+use crate::pg::server::select::as_of_now;
+use crate::pg::server::state::current_role;
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+use serde_json::{Map, Value};
+
+/// A dataset that the current role may release from.
+#[derive(Debug)]
+pub(crate) struct Dataset {
+    pub(crate) id: i64,
+    pub(crate) name: String,
+    pub(crate) owner: Oid,
+    /// The role whose grant the current role uses; None for the owner.
+    grantee: Option<Oid>,
+    pub(crate) source: Source,
+    /// Of the source, when it was declared or last confirmed.
+    fingerprint: String,
+}
+
+impl Dataset {
+    /// Looks a dataset up by name, for its owner or a role that it was granted to.
+    ///
+    /// Errors: it does not exist; the current role may not use it.
+    pub(crate) fn open(name: &str) -> Result<Dataset> {
+        let mut dataset = Dataset::find(name)?;
+        if acts_for(dataset.owner) {
+            return Ok(dataset);
+        }
+        let sql = format!(
+            "SELECT grantee FROM dp.access \
+              WHERE dataset = {} AND NOT revoked AND dp.role(grantee, grantee_name) = grantee \
+              ORDER BY grantee <> {}, grantee",
+            dataset.id,
+            current_role().to_u32()
+        );
+        let mut grantees = Vec::new();
+        read_catalog(&sql, |row| {
+            grantees.extend(row.get::<Oid>(1));
+            Ok(())
+        })?;
+        dataset.grantee = grantees.into_iter().find(|role| acts_for(*role));
+        match dataset.grantee {
+            Some(_) => Ok(dataset),
+            None => Err(denied(name, "Its owner can let your role release: dp_grant.")),
+        }
+    }
+
+    /// Looks a dataset up by name, for its owner alone.
+    pub(crate) fn open_as_owner(name: &str) -> Result<Dataset> {
+        let dataset = Dataset::find(name)?;
+        if acts_for(dataset.owner) {
+            Ok(dataset)
+        } else {
+            Err(denied(name, "Only the dataset's owner and members of that role may do this."))
+        }
+    }
+
+    fn find(name: &str) -> Result<Dataset> {
+        let sql = format!(
+            "SELECT id, dp.role(owner, owner_name), entities, groups, group_key, hierarchy, \
+                    size_column, privacy_unit, max_rows_per_unit, fingerprint \
+               FROM dp.dataset WHERE name = {} AND dropped_at IS NULL",
+            quote_literal(name)
+        );
+        let mut found = None;
+        read_catalog(&sql, |row| {
+            found = Some(Dataset {
+                id: row.get(1).unwrap_or_default(),
+                name: name.to_string(),
+                owner: row.get(2).unwrap_or(Oid::INVALID),
+                grantee: None,
+                source: Source {
+                    entities: row.get(3).unwrap_or(Oid::INVALID),
+                    groups: row.get(4),
+                    group_key: row.get(5).unwrap_or_default(),
+                    hierarchy: row.get(6).unwrap_or_default(),
+                    size_column: row.get(7),
+                    privacy_unit: row.get(8),
+                    max_rows_per_unit: row.get(9).unwrap_or(1),
+                },
+                fingerprint: row.get(10).unwrap_or_default(),
+            });
+            Ok(())
+        })?;
+        found.ok_or_else(|| {
+            error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                format!("dataset \"{name}\" does not exist"),
+            )
+            .set_hint("The view dp.datasets lists the datasets; dp_create_dataset makes one.")
+        })
+    }
+
+    /// What a release by that function is charged to. `release`: the name that it is stored under.
+    /// `about`: what the ledger's entry shows beside the mechanism.
+    pub(crate) fn account(
+        &self,
+        function: &'static str,
+        release: Option<&str>,
+        about: Map<String, Value>,
+    ) -> Account {
+        Account {
+            dataset: self.id,
+            dataset_name: self.name.clone(),
+            grantee: self.grantee,
+            function,
+            release: release.map(str::to_string),
+            about,
+        }
+    }
+
+    /// Every leaf region's path with its public number of groups; None where only private rows
+    /// tell.
+    pub(crate) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
+        as_reader(self.source.reader(self.owner)?, || self.source.groups_per_leaf())
+    }
+
+    /// Refuses a source that is not what the owner declared any more, or whose public part is
+    /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
+    /// Returns the role that reads.
+    pub(crate) fn check_source(&self) -> Result<Oid> {
+        // locks the tables, so that what is found now holds for the reading
+        let reader = self.source.reader(self.owner)?;
+        as_reader(reader, || {
+            if as_of_now(|| self.source.fingerprint())? != self.fingerprint {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("the tables of dataset \"{}\" were changed", self.name),
+                )
+                .set_hint(
+                    "Its owner confirms with dp_confirm_dataset that it still means the same, or \
+                     drops it.",
+                ));
+            }
+            self.source.check()
+        })?;
+        Ok(reader)
+    }
+}
+
+fn denied(name: &str, hint: &str) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        format!("permission denied for dataset \"{name}\""),
+    )
+    .set_hint(hint)
+}

@@ -1,0 +1,275 @@
+//! What has to hold of the tables and columns that a dataset declares.
+
+use super::kinship::check_apart;
+use super::query::Query;
+use super::relation::{Relation, open};
+use super::source::{Source, distinct, not_null, quoted};
+use crate::hierarchy::MAX_LEVELS;
+use crate::pg::errors::{Result, error, invalid};
+use crate::pg::server::roles::has_rights_of;
+use crate::pg::server::select::{extension_type, read_rows};
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+use std::collections::BTreeSet;
+
+impl Source {
+    /// The role that reads: the owner of the private table, so that what may run when a table is
+    /// read (output functions, expressions of indexes, constraints) runs with its own owner's
+    /// rights, whoever owns the dataset. Locks the tables.
+    ///
+    /// Errors: the dataset's owner may not read the tables; the tables' owners do not trust each
+    /// other.
+    pub(crate) fn reader(&self, dataset_owner: Oid) -> Result<Oid> {
+        let entities = open(self.entities, "entities")?;
+        entities.check_readable_by(dataset_owner)?;
+        entities.check_trusted_by(entities.owner, "entities")?;
+        if let Some(groups) = self.groups {
+            let groups = open(groups, "groups")?;
+            groups.check_readable_by(dataset_owner)?;
+            groups.check_readable_by(entities.owner)?;
+            if !has_rights_of(groups.owner, entities.owner) {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                    format!("groups: {} must have the owner of {}", groups.name, entities.name),
+                )
+                .set_hint("Both are read with the rights of one role, the owner of entities."));
+            }
+            groups.check_trusted_by(entities.owner, "groups")?;
+        }
+        Ok(entities.owner)
+    }
+
+    /// What has to hold at every release, known from public rows alone: the columns can be used,
+    /// every group of the public table lies in one region.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_columns()?;
+        if self.groups.is_some() { self.check_tree() } else { Ok(()) }
+    }
+
+    fn check_columns(&self) -> Result<()> {
+        let entities = open(self.entities, "entities")?;
+        let groups = self.groups.map(|oid| open(oid, "groups")).transpose()?;
+        if let Some(groups) = &groups {
+            check_apart(&entities, groups)?;
+        }
+        self.check_lists()?;
+        let regions = groups.as_ref().unwrap_or(&entities);
+        for column in &self.hierarchy {
+            regions.column("hierarchy", column)?;
+        }
+        for column in &self.group_key {
+            check_key(column, &entities, groups.as_ref())?;
+        }
+        self.check_size_column(&entities)?;
+        self.check_privacy_unit(&entities)
+    }
+
+    /// How many columns there are in the lists, and that each is there once.
+    fn check_lists(&self) -> Result<()> {
+        if self.hierarchy.len() >= MAX_LEVELS {
+            return Err(invalid(
+                format!(
+                    "hierarchy must have at most {} levels below the root, got {}",
+                    MAX_LEVELS - 1,
+                    self.hierarchy.len()
+                ),
+                "Leave out the levels that nobody asks for.",
+            ));
+        }
+        if self.group_key.is_empty() && (self.size_column.is_none() || self.groups.is_some()) {
+            return Err(invalid(
+                "group_key must name at least one column",
+                "The group key tells which group an entity belongs to, for example \
+                 '{household_id}'.",
+            ));
+        }
+        for (argument, columns) in [("group_key", &self.group_key), ("hierarchy", &self.hierarchy)]
+        {
+            let distinct: BTreeSet<_> = columns.iter().collect();
+            if distinct.len() < columns.len() {
+                return Err(invalid(
+                    format!("{argument} names a column twice"),
+                    "Name each column once.",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_size_column(&self, entities: &Relation) -> Result<()> {
+        let Some(column) = &self.size_column else { return Ok(()) };
+        let family = entities.column("size_column", column)?.family();
+        if family == extension_type("coco")? {
+            if self.groups.is_some() {
+                return Err(invalid(
+                    format!(
+                        "size_column: column \"{column}\" of type coco has no meaning with a table \
+                         of groups"
+                    ),
+                    "Its rows stand for many groups each, a row of that table for one.",
+                ));
+            }
+        } else if family != pg_sys::INT8OID {
+            return Err(invalid(
+                format!("size_column: column \"{column}\" is not of an integer type or coco"),
+                "Use smallint, integer or bigint for the size of one group, coco for the \
+                 histogram of many.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_privacy_unit(&self, entities: &Relation) -> Result<()> {
+        let Some(column) = &self.privacy_unit else { return Ok(()) };
+        entities.column("privacy_unit", column)?;
+        if self.size_column.is_some() {
+            return Err(invalid(
+                "privacy_unit has no meaning with size_column",
+                "A row that holds a whole group's size cannot be told apart by person.",
+            ));
+        }
+        if self.groups.is_none() {
+            return Err(invalid(
+                "privacy_unit needs a table of groups",
+                "Which groups occur would else depend on the choice of a person's rows.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What identifies the relations and columns that are used: it changes when a table is dropped
+    /// and created again, or a column is replaced or gets another type.
+    pub(crate) fn fingerprint(&self) -> Result<String> {
+        let of_entities = [&self.group_key[..], self.size_column.as_slice()].concat();
+        let of_entities = [of_entities, self.privacy_unit.iter().cloned().collect()].concat();
+        let parts = match self.groups {
+            Some(groups) => vec![
+                (self.entities, of_entities),
+                (groups, [&self.group_key[..], &self.hierarchy[..]].concat()),
+            ],
+            None => vec![(self.entities, [of_entities, self.hierarchy.clone()].concat())],
+        };
+        let mut fingerprint = String::new();
+        for (relation, columns) in parts {
+            let names: Vec<String> = columns.iter().map(pgrx::spi::quote_literal).collect();
+            let sql = format!(
+                "SELECT format('%s %s: %s; ', {0}, {0}::regclass, \
+                               string_agg(format('%I %s %s %s %s', attname, attnum, atttypid, \
+                                                 atttypmod, attcollation), \
+                                          ', ' ORDER BY attnum)) \
+                   FROM pg_attribute WHERE attrelid = {0} AND attnum > 0 AND NOT attisdropped \
+                    AND attname::text = ANY (ARRAY[{1}]::text[])",
+                relation.to_u32(),
+                names.join(", ")
+            );
+            read_rows(&sql, |row| {
+                fingerprint += &row.get::<String>(1).unwrap_or_default();
+                Ok(())
+            })?;
+        }
+        Ok(fingerprint)
+    }
+
+    /// Whether every group lies in one region. With a table of groups this reads public rows only;
+    /// without one the caller declared the groups that occur to be public.
+    pub(super) fn check_tree(&self) -> Result<()> {
+        let checked = match self.groups {
+            Some(oid) => open(oid, "groups")?,
+            None if self.rows_are_groups() => return Ok(()),
+            None => open(self.entities, "entities")?,
+        };
+        let key = quoted(&self.group_key);
+        let table = &checked.name;
+        if self.groups.is_some() {
+            if let Some(column) = self.null_region(&checked)? {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_NOT_NULL_VIOLATION,
+                    format!("hierarchy: column \"{column}\" of {table} holds NULL"),
+                )
+                .set_hint("Every group needs a region on every level."));
+            }
+            if checked.has_unique_key(&self.group_key)? {
+                return Ok(());
+            }
+        }
+        let repeated = self.repeated_groups(table, &key);
+        if !Query::plan(&repeated, &[&checked], 0)?.has_rows() {
+            return Ok(());
+        }
+        Err(self.no_tree(table))
+    }
+
+    /// SELECT a row if a group occurs more than once, or in more than one region.
+    fn repeated_groups(&self, table: &str, key: &[String]) -> String {
+        match self.groups {
+            Some(_) => format!(
+                "SELECT 1 FROM {table} WHERE {} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
+                not_null(key),
+                key.join(", ")
+            ),
+            None => {
+                let all = distinct(&self.group_key, &self.hierarchy);
+                format!(
+                    "SELECT 1 FROM (SELECT DISTINCT {} FROM {table} WHERE {}) AS g \
+                     GROUP BY {} HAVING count(*) > 1 LIMIT 1",
+                    all.join(", "),
+                    not_null(&all),
+                    key.join(", ")
+                )
+            }
+        }
+    }
+
+    fn no_tree(&self, table: &str) -> ErrorReport {
+        let often =
+            if self.groups.is_some() { "more than once" } else { "in more than one region" };
+        let message = format!("the hierarchy is no tree: a group occurs {often} in {table}");
+        error(PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION, message).set_hint(match self.groups {
+            Some(_) => {
+                "Every group must stand in one row of the groups table, and so in one region: \
+                     a unique index on the group_key columns makes sure of it."
+            }
+            None => {
+                "Every group must lie in one region: add the hierarchy's columns to group_key \
+                     if a group is meant to be split by region."
+            }
+        })
+    }
+
+    /// A hierarchy column of the public table that holds NULL.
+    fn null_region(&self, groups: &Relation) -> Result<Option<&str>> {
+        for column in &self.hierarchy {
+            let quoted = quote_identifier(column);
+            let sql = format!("SELECT 1 FROM {} WHERE {quoted} IS NULL LIMIT 1", groups.name);
+            if Query::plan(&sql, &[groups], 0)?.has_rows() {
+                return Ok(Some(column));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A column of the key: one equality decides to which group an entity belongs.
+fn check_key(column: &str, entities: &Relation, groups: Option<&Relation>) -> Result<()> {
+    let in_entities = entities.column("group_key", column)?;
+    if !in_entities.has_one_equality()? {
+        return Err(invalid(
+            format!("group_key: column \"{column}\" is of a type with an equality of its own"),
+            "Use a type of PostgreSQL's own, such as text or bigint.",
+        ));
+    }
+    if let Some(groups) = groups
+        && !groups.column("group_key", column)?.matches(&in_entities)
+    {
+        return Err(invalid(
+            format!(
+                "group_key: column \"{column}\" differs in type or collation between {} and {}",
+                entities.name, groups.name
+            ),
+            "One entity must belong to one group: give both columns the same type and collation.",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! The exact histograms of a dataset's leaf regions: what is read, and when.
+//!
+//! Before the charge every query is planned and all public rows are read, those of the table of
+//! groups, so that whatever is wrong with them costs nothing. After it the private rows are read:
+//! until then the queries that read them are sealed.
+//!
+//! The queries' text is made of quoted identifiers alone; no expression of a user's gets into it,
+//! and what it names besides is PostgreSQL's own or lies in schema dp. What a row can hold never
+//! raises an error: NULL keys and regions belong to no group, NULL and negative sizes count as 0,
+//! sums saturate.
+
+use super::layout::Layout;
+use super::leaf_histograms::{leaf_histograms, read_leaf_histograms};
+use super::leaves::{KnownGroups, Leaves};
+use super::query::Query;
+use super::reading::Reading;
+use super::relation::{Relation, UsedColumn, open};
+use super::source::{Source, comparable, distinct, label, not_null, quoted};
+use crate::coco::Coco;
+use crate::hierarchy::Tree;
+use crate::pg::errors::{Failure, Result, internal, too_many_regions};
+use crate::pg::ledger::account::{Charged, Sealed};
+use crate::pg::server::select::extension_type;
+use pgrx::spi::quote_identifier;
+
+/// All that a release knows of its dataset's leaf regions before it is charged.
+pub(crate) struct LeafReading {
+    depth: usize,
+    /// The tree of the public table of groups, and the number that `leaves` gave to each leaf
+    /// region.
+    known: Option<(Tree, Vec<u32>)>,
+    leaves: Leaves,
+    rows: Rows,
+}
+
+/// The private rows, and what they are.
+enum Rows {
+    /// Groups with their sizes, counted by an aggregate.
+    Groups(Sealed<Query>),
+    /// Histograms of many groups each.
+    Histograms(Sealed<Query>),
+    /// Entities with the region and key of their group.
+    Entities(Sealed<Query>, KnownGroups),
+    /// Entities, or numbers of them, with the key of a known group.
+    OfKnownGroups { rows: Sealed<Query>, groups: KnownGroups, weighted: bool },
+    /// Regions' names and groups' sizes, as PostgreSQL's own GROUP BY makes them.
+    Sizes(Sealed<Query>),
+}
+
+/// The tables of a dataset.
+struct Tables {
+    entities: Relation,
+    groups: Option<Relation>,
+}
+
+impl Tables {
+    fn plan(&self, sql: &str, workers: i32) -> Result<Query> {
+        let tables: Vec<&Relation> = [&self.entities].into_iter().chain(&self.groups).collect();
+        Query::plan(sql, &tables, workers)
+    }
+
+    /// Of a query that reads private rows.
+    fn seal(&self, sql: &str, workers: i32) -> Result<Sealed<Query>> {
+        self.plan(sql, workers).map(Sealed::new)
+    }
+}
+
+impl Source {
+    /// Plans the reading of all leaf regions' histograms, and reads the public table of groups. To
+    /// be called after [`Source::check`], under the snapshot under which the private rows will be
+    /// read: the sensitivity rests on every group being in one region. `workers`: the most that may
+    /// count rows that are groups.
+    ///
+    /// Errors: too many regions in the table of groups, or too long names; keys that cannot be
+    /// compared.
+    pub(crate) fn prepare_leaves(&self, max_size: u64, workers: i32) -> Result<LeafReading> {
+        let tables = Tables {
+            entities: open(self.entities, "entities")?,
+            groups: self.groups.map(|oid| open(oid, "groups")).transpose()?,
+        };
+        let (mut leaves, rows) = match self.key_layout(&tables)? {
+            Some(key) => self.by_scans(&tables, max_size, &key, workers)?,
+            None => self.by_grouping(&tables, max_size)?,
+        };
+        let depth = self.hierarchy.len();
+        if depth == 0 {
+            leaves.add_root().map_err(too_many_regions)?;
+        }
+        let mut known = None;
+        if tables.groups.is_some() {
+            let tree = Tree::from_leaves(depth, leaves.regions());
+            known = Some(tree.map_err(internal)?);
+        }
+        Ok(LeafReading { depth, known, leaves, rows })
+    }
+
+    /// How the columns of the key are held, if keys are equal just if their bytes are, or none is
+    /// used.
+    fn key_layout(&self, tables: &Tables) -> Result<Option<Vec<Layout>>> {
+        if self.rows_are_groups() {
+            return Ok(Some(vec![]));
+        }
+        let columns = self.group_key.iter().map(|c| tables.entities.column("group_key", c));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let by_bytes = columns.iter().all(UsedColumn::equality_is_of_bytes);
+        Ok(by_bytes.then(|| columns.iter().map(UsedColumn::layout).collect()))
+    }
+
+    /// How the columns of the hierarchy are held.
+    fn hierarchy_layout(&self, tables: &Tables) -> Result<Vec<Layout>> {
+        let regions = tables.groups.as_ref().unwrap_or(&tables.entities);
+        let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
+        columns.map(|column| Ok(column?.layout())).collect()
+    }
+
+    /// By scans of the tables.
+    fn by_scans(
+        &self,
+        tables: &Tables,
+        max_size: u64,
+        key_layout: &[Layout],
+        workers: i32,
+    ) -> Result<(Leaves, Rows)> {
+        let (key, regions) = (quoted(&self.group_key), quoted(&self.hierarchy));
+        let size = self.size_column.as_ref().map(quote_identifier);
+        let entities = &tables.entities;
+        let mut leaves = Leaves::new(max_size, &self.hierarchy_layout(tables)?)?;
+        let select = |columns: &[&[String]], rows: &str| {
+            format!("SELECT {} FROM {rows}", columns.concat().join(", "))
+        };
+        let rows = match (&tables.groups, &self.size_column, size) {
+            (Some(groups), _, size) => {
+                let columns = [&regions[..], &key];
+                let groups = tables.plan(&select(&columns, &groups.name), 0)?;
+                let groups = leaves.read_groups(groups, key_layout)?;
+                let rows = self.used_rows(&entities.name, &key);
+                let rows = tables.seal(&select(&[&key, size.as_slice()], &rows), 0)?;
+                Rows::OfKnownGroups { rows, groups, weighted: size.is_some() }
+            }
+            (None, Some(column), Some(size)) => {
+                // a row stands for many groups, or is one
+                if entities.column("size_column", column)?.family() == extension_type("coco")? {
+                    let columns = [&regions[..], &[size]];
+                    Rows::Histograms(tables.seal(&select(&columns, &entities.name), 0)?)
+                } else {
+                    let counted = leaf_histograms(max_size, &regions, &size);
+                    // the number of rows is public
+                    let rows = select(&[&[counted]], &entities.name);
+                    Rows::Groups(tables.seal(&rows, workers)?)
+                }
+            }
+            (None, ..) => {
+                let groups = leaves.no_groups(key_layout)?;
+                let rows = select(&[&regions, &key], &entities.name);
+                Rows::Entities(tables.seal(&rows, 0)?, groups)
+            }
+        };
+        Ok((leaves, rows))
+    }
+
+    /// By PostgreSQL's grouping and joining, for keys of any type.
+    fn by_grouping(&self, tables: &Tables, max_size: u64) -> Result<(Leaves, Rows)> {
+        let labels: Vec<String> = self.hierarchy.iter().map(|column| label(column)).collect();
+        let mut leaves = Leaves::new(max_size, &vec![Layout::Varying; labels.len()])?;
+        if let Some(groups) = &tables.groups
+            && !labels.is_empty()
+        {
+            let sql = format!("SELECT {} FROM {}", labels.join(", "), groups.name);
+            leaves.read_regions(tables.plan(&sql, 0)?)?;
+        }
+        let rows = tables.seal(&self.sizes_query(tables, &labels), 0)?;
+        Ok((leaves, Rows::Sizes(rows)))
+    }
+
+    /// SELECT the names of a region, then the size of a group, one row per group.
+    ///
+    /// A region is what its columns print; values that are equal but print differently (1.0 and
+    /// 1.00) are two, or a private row could decide which one is shown. Printing calls the types'
+    /// output functions, no cast that someone may have defined.
+    fn sizes_query(&self, tables: &Tables, labels: &[String]) -> String {
+        const SIZE: &str = "\"size (pg_dp)\""; // such as no column is called
+        let key = quoted(&self.group_key);
+        let entities = self.used_rows(&tables.entities.name, &key);
+        let names: Vec<String> =
+            (1..=labels.len()).map(|n| format!("\"region {n} (pg_dp)\"")).collect();
+        let labelled: String =
+            labels.iter().zip(&names).map(|(label, name)| format!("{label} AS {name}, ")).collect();
+        let listed: String = names.iter().map(|name| format!("{name}, ")).collect();
+        let Some(groups) = &tables.groups else {
+            return format!(
+                "SELECT {labelled}count(*) FROM {entities} WHERE {} AND {} GROUP BY {}",
+                not_null(&distinct(&self.group_key, &self.hierarchy)),
+                comparable(&key),
+                [&key[..], &names].concat().join(", ")
+            );
+        };
+        let counted = match &self.size_column {
+            None => "count(*)".to_string(),
+            Some(column) => format!(
+                "least(sum(greatest({}::pg_catalog.int8, 0)), {})::pg_catalog.int8",
+                quote_identifier(column),
+                i64::MAX
+            ),
+        };
+        let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
+        let short_key = comparable(&key);
+        let (key, has_key) = (key.join(", "), not_null(&key));
+        format!(
+            "SELECT {listed}coalesce(e.{SIZE}, 0) \
+               FROM (SELECT {labelled}{key} FROM {} WHERE {has_key}) AS g \
+               LEFT JOIN (SELECT {key}, {counted} AS {SIZE} FROM {entities} \
+                           WHERE {has_key} AND {} GROUP BY {key}) AS e ON {}",
+            groups.name,
+            short_key,
+            on.join(" AND "),
+        )
+    }
+}
+
+impl LeafReading {
+    /// How many regions each level has, the root's first; None where only private rows tell.
+    pub(crate) fn regions_per_level(&self) -> Option<Vec<usize>> {
+        let (tree, _) = self.known.as_ref()?;
+        Some((0..tree.depth()).map(|level| tree.level(level).len()).collect())
+    }
+}
+
+impl Reading for LeafReading {
+    type Truth = (Tree, Vec<Coco>);
+
+    /// The exact histogram of every leaf region.
+    fn read<M>(self, receipt: &Charged<M>) -> std::result::Result<Self::Truth, Failure> {
+        let LeafReading { depth, known, mut leaves, rows } = self;
+        let mut counted = None;
+        match rows {
+            Rows::Groups(rows) => counted = Some(read_leaf_histograms(rows.open(receipt))?),
+            Rows::Histograms(rows) => leaves.read_histograms(rows.open(receipt))?,
+            Rows::Entities(rows, groups) => leaves.read_entities(rows.open(receipt), groups)?,
+            Rows::OfKnownGroups { rows, groups, weighted } => {
+                leaves.read_entities_of(groups, rows.open(receipt), weighted)?;
+            }
+            Rows::Sizes(rows) => leaves.read_sizes(rows.open(receipt))?,
+        }
+        if let Some((tree, numbers)) = known {
+            let mut histograms = leaves.by_number();
+            let mut of = |number: u32| histograms.get_mut(number as usize).map(std::mem::take);
+            let histograms = numbers.into_iter().map(|number| of(number).unwrap_or_default());
+            return Ok((tree, histograms.collect()));
+        }
+        let mut histograms = counted.unwrap_or_else(|| leaves.histograms());
+        if depth == 0 && histograms.is_empty() {
+            histograms.push((vec![], Coco::default())); // the root is a leaf, also without rows
+        }
+        Tree::from_leaves(depth, histograms).map_err(Failure::broken)
+    }
+}

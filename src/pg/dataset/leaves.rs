@@ -1,0 +1,301 @@
+//! The exact histograms of a dataset's leaf regions, from one scan of each of its tables.
+//!
+//! PostgreSQL scans; grouping and joining are done here, by [`GroupSizes`], in the memory that one
+//! of the executor's hash tables may have and in temporary files. [`RegionTallies`] counts the
+//! groups, each where it comes out, or at once where a row is one. Rows of groups with their sizes
+//! come from the aggregate in `leaf_histograms`.
+
+use super::layout::Layout;
+use super::names::too_long_name;
+use super::query::Query;
+use super::stream::StreamedRow;
+use crate::coco::Coco;
+use crate::counting::{
+    GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
+    RegionTallies, TooManyRegions,
+};
+use crate::noise::words_from_system;
+use crate::pg::errors::{Result, internal, too_many_regions};
+use crate::pg::server::state::hash_memory;
+use crate::pg::server::temporary_file::BufferedFile;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What reading private rows can end with: regions are public.
+type Counted = std::result::Result<(), TooManyRegions>;
+
+/// The histograms of all leaf regions, by path. Confidential.
+pub(crate) struct Leaves {
+    regions: Regions,
+    tallies: RegionTallies,
+    /// Larger sizes count at it.
+    max_size: u32,
+}
+
+/// Groups of a public table, whose entities are to be counted.
+pub(crate) struct KnownGroups {
+    keys: Keys,
+    sizes: GroupSizes<BufferedFile>,
+    width: usize,
+}
+
+impl Leaves {
+    /// None yet, of regions whose columns are held in these ways.
+    pub(crate) fn new(max_size: u64, regions: &[Layout]) -> Result<Leaves> {
+        let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
+        let regions = Regions::new(regions)?;
+        let tallies = RegionTallies::new(&mut words_from_system().map_err(internal)?);
+        Ok(Leaves { regions, tallies, max_size })
+    }
+
+    /// The root is a region, also without rows: for a hierarchy of nothing else.
+    pub(crate) fn add_root(&mut self) -> Counted {
+        self.tallies.number(vec![]).map(|_| ())
+    }
+
+    /// A row that is a group: the region's columns, then the size. A row without a region is no
+    /// group.
+    #[inline]
+    pub(crate) fn add_group(&mut self, row: &StreamedRow) -> Counted {
+        if let Some(region) = self.regions.number(row, &mut self.tallies)? {
+            self.add(region, entities(row, self.regions.columns.end), 1);
+        }
+        Ok(())
+    }
+
+    /// What another process has counted.
+    pub(crate) fn add_histograms(&mut self, histograms: &RegionHistograms) -> Counted {
+        self.tallies.add_histograms(histograms)
+    }
+
+    /// From rows that are groups, as [`Leaves::add_group`].
+    pub(crate) fn read_sizes(&mut self, rows: Query) -> Counted {
+        rows.run(|row| self.add_group(row))
+    }
+
+    /// From rows that stand for many groups each: the region's columns, then a histogram.
+    pub(crate) fn read_histograms(&mut self, rows: Query) -> Counted {
+        let depth = self.regions.columns.end;
+        rows.run(|row| {
+            let Some(region) = self.regions.number(row, &mut self.tallies)? else { return Ok(()) };
+            let Some(histogram) = row.histogram(depth) else { return Ok(()) };
+            for run in histogram.runs() {
+                self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups);
+            }
+            Ok(())
+        })
+    }
+
+    /// From rows that are entities: the region's columns, then the group's. A group that is in
+    /// several regions is one in each. A NULL is no region, and no group.
+    pub(crate) fn read_entities(&mut self, rows: Query, mut groups: KnownGroups) -> Counted {
+        let depth = self.regions.columns.end;
+        let key = depth..depth + groups.width;
+        rows.run(|row| {
+            // of a row without a group there is no region either
+            if row.has_all(key.clone())
+                && let Some(region) = self.regions.number(row, &mut self.tallies)?
+            {
+                groups.keys.put(row, key.clone());
+                let key = groups.keys.finish_with(region);
+                groups.sizes.add(GroupRow { key, region: Some(region), entities: 1 });
+            }
+            Ok(())
+        })?;
+        self.add_all(groups.sizes);
+        Ok(())
+    }
+
+    /// The regions of a public table, each row's columns.
+    ///
+    /// Errors: there are too many; one has too long a name.
+    pub(crate) fn read_regions(&mut self, rows: Query) -> Result<()> {
+        rows.run(|row| self.public_region(row).map(|_| ()))
+    }
+
+    /// The groups of a public table: the region's columns, then the key's. A NULL in the key is no
+    /// group.
+    ///
+    /// Errors: as for [`Leaves::read_regions`].
+    pub(crate) fn read_groups(&mut self, rows: Query, key: &[Layout]) -> Result<KnownGroups> {
+        let mut groups = self.counting(key, key.len())?;
+        let depth = self.regions.columns.end;
+        let key = depth..depth + groups.width;
+        rows.run(|row| -> Result<()> {
+            let region = Some(self.public_region(row)?);
+            if row.has_all(key.clone()) {
+                groups.keys.put(row, key.clone());
+                groups.sizes.add(GroupRow { key: groups.keys.finish(), region, entities: 0 });
+            }
+            Ok(())
+        })?;
+        Ok(groups)
+    }
+
+    /// The entities of known groups: the key's columns, then, if `weighted`, for how many entities
+    /// a row stands.
+    pub(crate) fn read_entities_of(
+        &mut self,
+        mut groups: KnownGroups,
+        rows: Query,
+        weighted: bool,
+    ) -> Counted {
+        let key = 0..groups.width;
+        rows.run(|row| -> Counted {
+            if row.has_all(key.clone()) {
+                groups.keys.put(row, key.clone());
+                let entities = if weighted { entities(row, key.end) } else { 1 };
+                groups.sizes.add(GroupRow { key: groups.keys.finish(), region: None, entities });
+            }
+            Ok(())
+        })?;
+        self.add_all(groups.sizes);
+        Ok(())
+    }
+
+    /// No group is known beforehand; a key is followed by the number of the region.
+    pub(crate) fn no_groups(&self, key: &[Layout]) -> Result<KnownGroups> {
+        self.counting(&[key, &[Layout::ByValue(8)]].concat(), key.len())
+    }
+
+    /// `width`: how many columns of the key a row has.
+    fn counting(&self, key: &[Layout], width: usize) -> Result<KnownGroups> {
+        let memory = hash_memory();
+        let mut words = words_from_system().map_err(internal)?;
+        let sizes = GroupSizes::new(memory, self.max_size, &mut words);
+        Ok(KnownGroups { keys: Keys::new(key)?, sizes, width })
+    }
+
+    /// The regions so far, by path, each with its number.
+    pub(crate) fn regions(&self) -> Vec<(Vec<String>, u32)> {
+        self.tallies.regions().map(|(path, number)| (path.clone(), number)).collect()
+    }
+
+    /// Each region's histogram, by number.
+    pub(crate) fn by_number(self) -> Vec<Coco> {
+        self.tallies.by_number()
+    }
+
+    /// Each region's path with its histogram.
+    pub(crate) fn histograms(self) -> RegionHistograms {
+        self.tallies.histograms()
+    }
+
+    fn public_region(&mut self, row: &StreamedRow) -> Result<u32> {
+        let region = self.regions.number(row, &mut self.tallies).map_err(too_many_regions)?;
+        region.ok_or_else(too_long_name)
+    }
+
+    fn add_all(&mut self, sizes: GroupSizes<BufferedFile>) {
+        sizes.finish(|region, size| self.add(region, size, 1));
+    }
+
+    fn add(&mut self, region: u32, size: u32, groups: u64) {
+        self.tallies.add(region, size.min(self.max_size), groups);
+    }
+}
+
+/// A number of entities; NULL and negative ones count as 0.
+fn entities(row: &StreamedRow, column: usize) -> u32 {
+    let number = row.integer(column).unwrap_or(0).max(0);
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Makes keys of the columns of rows.
+struct Keys(KeyMaker);
+
+impl Keys {
+    fn new(key: &[Layout]) -> Result<Keys> {
+        let columns = key.iter().map(|layout| match layout {
+            Layout::ByValue(_) => KeyColumn::Fixed(8),
+            Layout::Fixed(width) => KeyColumn::Fixed(*width),
+            Layout::Varying => KeyColumn::Varying,
+        });
+        let columns: Vec<KeyColumn> = columns.collect();
+        Ok(Keys(KeyMaker::new(&columns, &mut words_from_system().map_err(internal)?)))
+    }
+
+    /// Takes the columns of a key, none of which is NULL.
+    fn put(&mut self, row: &StreamedRow, columns: Range<usize>) {
+        for column in columns {
+            match row.layout(column) {
+                Layout::ByValue(_) => self.0.word(row.word(column)),
+                Layout::Fixed(_) => row.with_bytes(column, |bytes| self.0.fixed(bytes)),
+                Layout::Varying => row.with_bytes(column, |bytes| self.0.varying(bytes)),
+            }
+        }
+    }
+
+    fn finish(&mut self) -> GroupKey {
+        self.0.finish()
+    }
+
+    fn finish_with(&mut self, region: u32) -> GroupKey {
+        self.0.word(u64::from(region).to_le_bytes());
+        self.0.finish()
+    }
+}
+
+/// The regions of rows.
+///
+/// A region is what its columns print. Printing is slow, but the same bytes print the same.
+struct Regions {
+    columns: Range<usize>,
+    keys: Keys,
+    by_bytes: HashMap<GroupKey, Option<u32>, KeyHasher>,
+    /// That of the row before: in many tables the rows of a region lie together.
+    last: Option<(GroupKey, Option<u32>)>,
+}
+
+impl Regions {
+    fn new(layouts: &[Layout]) -> Result<Regions> {
+        let mut words = words_from_system().map_err(internal)?;
+        Ok(Regions {
+            columns: 0..layouts.len(),
+            keys: Keys::new(layouts)?,
+            by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
+            last: None,
+        })
+    }
+
+    /// The number that the tallies give to a row's region; the row begins with the region's
+    /// columns. None if one is NULL, or too long for a name.
+    #[inline]
+    fn number(
+        &mut self,
+        row: &StreamedRow,
+        tallies: &mut RegionTallies,
+    ) -> std::result::Result<Option<u32>, TooManyRegions> {
+        if !row.has_all(self.columns.clone()) {
+            return Ok(None);
+        }
+        self.keys.put(row, self.columns.clone());
+        let bytes = self.keys.finish();
+        let number = match self.last {
+            Some((last, number)) if last == bytes => return Ok(number),
+            _ => match self.by_bytes.get(&bytes) {
+                Some(&number) => number,
+                None => self.print(row, bytes, tallies)?,
+            },
+        };
+        self.last = Some((bytes, number));
+        Ok(number)
+    }
+
+    /// The number of a region whose bytes are not known yet.
+    fn print(
+        &mut self,
+        row: &StreamedRow,
+        bytes: GroupKey,
+        tallies: &mut RegionTallies,
+    ) -> std::result::Result<Option<u32>, TooManyRegions> {
+        let path: Option<Vec<String>> =
+            self.columns.clone().map(|column| row.name(column)).collect();
+        let number = path.map(|path| tallies.number(path)).transpose()?;
+        if self.by_bytes.len() >= RegionTallies::MOST_REGIONS {
+            self.by_bytes.clear(); // many bytes that print the same
+        }
+        self.by_bytes.insert(bytes, number);
+        Ok(number)
+    }
+}

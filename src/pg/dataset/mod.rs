@@ -1,0 +1,20 @@
+//! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
+//! (`check`, `relation`, `kinship`), and how their private rows are read: planned before the charge
+//! (`leaf_reading`, `bin_reading`), by queries whose plans tell nothing (`query`), row by row
+//! (`stream`), counted as they come (`leaves`, `leaf_histograms`).
+
+mod bin_reading;
+pub(super) mod catalog;
+mod check;
+mod declaration;
+mod kinship;
+mod layout;
+mod leaf_histograms;
+mod leaf_reading;
+mod leaves;
+mod names;
+mod query;
+pub(super) mod reading;
+mod relation;
+pub(super) mod source;
+mod stream;

@@ -1,0 +1,82 @@
+//! Where a dataset's private rows lie, as its owner declares it, and the parts of queries that
+//! follow from that. What has to hold of it: `check`; how the rows are read: `leaf_reading`,
+//! `bin_reading`.
+
+use pgrx::pg_sys::Oid;
+use pgrx::spi::quote_identifier;
+use std::collections::BTreeSet;
+
+/// The tables and columns that a dataset declares.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// The private table.
+    pub(crate) entities: Oid,
+    /// The public table of groups, one row per group; rows with a NULL key declare a region only.
+    pub(crate) groups: Option<Oid>,
+    pub(crate) group_key: Vec<String>,
+    /// From the top level below the root down to the leaf.
+    pub(crate) hierarchy: Vec<String>,
+    /// `entities` has one row per group, with the group's size in this column, or, where it is of
+    /// type coco, one row for many groups.
+    pub(crate) size_column: Option<String>,
+    /// The column of `entities` that tells whose a row is; None where each row is its own unit.
+    pub(crate) privacy_unit: Option<String>,
+    /// How many rows of one unit are used.
+    pub(crate) max_rows_per_unit: i32,
+}
+
+impl Source {
+    /// Whether a row is a group, or several, whatever its key.
+    pub(crate) fn rows_are_groups(&self) -> bool {
+        self.groups.is_none() && self.size_column.is_some()
+    }
+
+    /// The rows of the private table that count: all, or of each unit of privacy so many, chosen
+    /// at random, afresh for each release. A row without a unit is nobody's and is left out.
+    ///
+    /// Each row's rank must depend on no other unit's rows, or a unit would have an influence
+    /// beyond its own rows. So the order is that of independent draws from the operating system's
+    /// generator (gen_random_uuid), not of random(), which a caller can seed.
+    pub(crate) fn used_rows(&self, entities: &str, columns: &[String]) -> String {
+        let Some(unit) = &self.privacy_unit else { return entities.to_string() };
+        let unit = quote_identifier(unit);
+        format!(
+            "(SELECT * FROM (SELECT {}, row_number() OVER (PARTITION BY {unit} \
+                                                           ORDER BY gen_random_uuid()) AS {RANK} \
+                               FROM {entities} WHERE {unit} IS NOT NULL AND {}) AS r \
+              WHERE {RANK} <= {}) AS u",
+            columns.join(", "),
+            comparable(std::slice::from_ref(&unit)),
+            self.max_rows_per_unit
+        )
+    }
+}
+
+/// The name of a region, as its column prints it; NULL where that is too long.
+pub(crate) fn label(column: &str) -> String {
+    format!("dp.region_name({}) COLLATE \"C\"", quote_identifier(column))
+}
+
+/// The name of the rank of a row among its unit's, such as no column has.
+const RANK: &str = "\"rank (pg_dp)\"";
+
+pub(crate) fn quoted(columns: &[String]) -> Vec<String> {
+    columns.iter().map(quote_identifier).collect()
+}
+
+/// The quoted columns of both lists, each once.
+pub(crate) fn distinct(a: &[String], b: &[String]) -> Vec<String> {
+    a.iter().chain(b).collect::<BTreeSet<_>>().into_iter().map(quote_identifier).collect()
+}
+
+/// Whether values are short enough to be compared whatever they are, which else could fail on a
+/// row.
+pub(crate) fn comparable(columns: &[String]) -> String {
+    let conditions: Vec<String> = columns.iter().map(|c| format!("dp.is_short({c})")).collect();
+    conditions.join(" AND ")
+}
+
+pub(crate) fn not_null(columns: &[String]) -> String {
+    let conditions: Vec<String> = columns.iter().map(|c| format!("{c} IS NOT NULL")).collect();
+    if conditions.is_empty() { "true".to_string() } else { conditions.join(" AND ") }
+}

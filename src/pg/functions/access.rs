@@ -1,0 +1,79 @@
+//! Who may release from a dataset, and how much.
+
+use crate::pg::dataset::catalog::Dataset;
+use crate::pg::errors::{Result, error, invalid, required};
+use crate::pg::server::catalog::execute;
+use crate::pg::server::roles::role_name;
+use crate::pg::server::state::current_role;
+use crate::privacy::Epsilon;
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
+    let epsilon = required(epsilon, "epsilon")?;
+    let epsilon = Epsilon::new(epsilon).map_err(|_| {
+        invalid(
+            format!("epsilon must be a positive, finite number, got {epsilon}"),
+            "Roles with a grant can release at most the budget divided by it times.",
+        )
+    })?;
+    let set = execute(
+        "UPDATE dp.dataset SET smallest_charge = $2::numeric \
+          WHERE id = $1 AND epsilon_budget >= $2::numeric RETURNING id",
+        &[dataset.id.into(), epsilon.decimal().into()],
+        |_| Ok(()),
+    )?;
+    set.ok_or_else(|| {
+        invalid(
+            format!("epsilon must not exceed the budget of the dataset, got {}", epsilon.decimal()),
+            "No role with a grant could release; dp_revoke takes a grant back.",
+        )
+    })
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_grant(dataset: Option<&str>, role: Option<Oid>, epsilon_limit: Option<f64>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
+    let role = required(role, "role")?;
+    let limit = epsilon_limit
+        .map(|limit| {
+            Epsilon::new(limit).map(Epsilon::decimal).map_err(|_| {
+                invalid(
+                    format!("epsilon_limit must be a positive, finite number, got {limit}"),
+                    "Leave it out for no limit but the dataset's budget.",
+                )
+            })
+        })
+        .transpose()?;
+    execute(
+        "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by) \
+         VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4) \
+         ON CONFLICT (dataset, grantee) DO UPDATE SET epsilon_limit = excluded.epsilon_limit, \
+             grantee_name = excluded.grantee_name, revoked = false, \
+             granted_at = clock_timestamp(), granted_by = excluded.granted_by",
+        &[dataset.id.into(), role.into(), limit.into(), role_name(current_role()).into()],
+        |_| Ok(()),
+    )?;
+    Ok(())
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_revoke(dataset: Option<&str>, role: Option<Oid>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
+    let role = required(role, "role")?;
+    let revoked = execute(
+        "UPDATE dp.access SET revoked = true \
+          WHERE dataset = $1 AND grantee = $2 AND NOT revoked RETURNING dataset",
+        &[dataset.id.into(), role.into()],
+        |_| Ok(()),
+    )?;
+    revoked.ok_or_else(|| {
+        error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            format!("dataset \"{}\" is not granted to role {}", dataset.name, role_name(role)),
+        )
+        .set_hint("The view dp.grants lists the grants.")
+    })
+}

@@ -1,0 +1,184 @@
+//! `coco_agg` and `bins_agg` in both forms, and the release aggregate in one step.
+
+use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, HistogramRequest, release};
+use crate::coco::{Coco, DpCoco, Tally};
+use crate::pg::errors::{Result, error, internal, invalid, required};
+use crate::pg::release::order::uncharged;
+use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::values::expanded::StateDatum;
+use crate::pg::values::interval::checked_bounds;
+use crate::pg::values::running::{Aggregation, Running};
+use crate::ranges::Bins;
+use pgrx::prelude::*;
+
+/// Adds one group to a histogram: the transition function of `coco_agg(size)`.
+///
+/// A NULL or negative size is an error here, where exact values are built by someone who may read
+/// them. Releases never fail on private rows: see `HistogramRequest::public_size` and `source`.
+#[pg_extern(immutable, parallel_safe)]
+fn coco_add(
+    state: Option<StateDatum<Tally>>,
+    size: Option<i64>,
+    aggregation: Aggregation,
+) -> Result<StateDatum<Tally>> {
+    let state = required(state, "coco")?;
+    let size = required(size, "size").map_err(|report| {
+        report.set_hint("Use coalesce(size, 0) for groups without entities, or leave them out.")
+    })?;
+    let size = u64::try_from(size).map_err(|_| {
+        error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "size must not be negative")
+            .set_hint("A size is the number of entities in a group.")
+    })?;
+    state.change(aggregation.lifetime_or_call(), |tally| {
+        tally.add(size, 1);
+        Ok(())
+    })
+}
+
+/// Adds a histogram to another: the combine function, and the transition of `coco_agg(coco)`.
+#[pg_extern(immutable, parallel_safe)]
+fn coco_merge(
+    state: StateDatum<Tally>,
+    other: Coco,
+    aggregation: Aggregation,
+) -> Result<StateDatum<Tally>> {
+    state.change(aggregation.lifetime_or_call(), |tally| {
+        tally.merge(&other);
+        Ok(())
+    })
+}
+
+/// Counts one row in its bin: the transition function of `bins_agg(bin, lo, hi)`. A bin outside of
+/// the bounds counts in the nearest one, a NULL bin not at all.
+#[pg_extern(immutable, parallel_safe)]
+fn bins_add(
+    state: Option<StateDatum<Bins>>,
+    bin: Option<i64>,
+    lo: Option<i64>,
+    hi: Option<i64>,
+    aggregation: Aggregation,
+) -> Result<StateDatum<Bins>> {
+    let (lo, hi) = (required(lo, "lo")?, required(hi, "hi")?);
+    let count = |bins: &mut Bins| {
+        if let Some(bin) = bin {
+            bins.add(bin, 1);
+        }
+    };
+    let Some(state) = state else {
+        let mut bins = Bins::empty(checked_bounds(lo, hi)?);
+        count(&mut bins);
+        return StateDatum::expand(bins, aggregation.lifetime_or_call());
+    };
+    state.change(aggregation.lifetime_or_call(), |bins| {
+        let bounds = bins.bounds();
+        if (lo, hi) != (bounds.lo(), bounds.hi()) {
+            return Err(invalid(
+                format!("lo and hi must be the same for all rows, got {bounds} and [{lo},{hi})"),
+                "Use constants, not columns.",
+            ));
+        }
+        count(bins);
+        Ok(())
+    })
+}
+
+/// Adds counts to others: the combine function, and the transition of `bins_agg(bins)`.
+#[pg_extern(immutable, parallel_safe)]
+fn bins_merge(
+    state: StateDatum<Bins>,
+    other: Bins,
+    aggregation: Aggregation,
+) -> Result<StateDatum<Bins>> {
+    state.change(aggregation.lifetime_or_call(), |bins| {
+        bins.merge(&other).map_err(|error| {
+            invalid(error.to_string(), "Only values of type bins with the same lo and hi add up.")
+        })
+    })
+}
+
+/// The state of the one-step aggregate: the sizes so far and what was asked for.
+struct OneStep {
+    tally: Tally,
+    request: HistogramRequest,
+}
+
+/// The transition functions of `dp_coco_histogram(size, epsilon [, max_size [, method]])`.
+#[pg_extern(volatile)]
+fn dp_coco_histogram_add(
+    state: Running<OneStep>,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    aggregation: Aggregation,
+) -> Result<Running<OneStep>> {
+    let (max_size, method) = (Some(DEFAULT_MAX_SIZE), Some(DEFAULT_METHOD));
+    one_step(state, size, epsilon, max_size, method, &aggregation)
+}
+
+#[pg_extern(volatile)]
+fn dp_coco_histogram_add_capped(
+    state: Running<OneStep>,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    aggregation: Aggregation,
+) -> Result<Running<OneStep>> {
+    one_step(state, size, epsilon, max_size, Some(DEFAULT_METHOD), &aggregation)
+}
+
+#[pg_extern(volatile)]
+fn dp_coco_histogram_add_by_method(
+    state: Running<OneStep>,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    method: Option<&str>,
+    aggregation: Aggregation,
+) -> Result<Running<OneStep>> {
+    one_step(state, size, epsilon, max_size, method, &aggregation)
+}
+
+fn one_step(
+    mut state: Running<OneStep>,
+    size: Option<i64>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    method: Option<&str>,
+    aggregation: &Aggregation,
+) -> Result<Running<OneStep>> {
+    let lifetime = aggregation
+        .lifetime()
+        .ok_or_else(|| internal("a transition function was called outside of its aggregate"))?;
+    match state.state() {
+        Some(running) if running.request.is(epsilon, max_size, method) => {
+            running.tally.add(running.request.public_size(size), 1);
+        }
+        Some(_) => {
+            return Err(invalid(
+                "epsilon, max_size and method must be the same for all rows of dp_coco_histogram",
+                "Use constants, not columns.",
+            ));
+        }
+        None => {
+            let mut tally = Tally::default();
+            let request = HistogramRequest::new(epsilon, max_size, method)?;
+            tally.add(request.public_size(size), 1);
+            state = Running::start(lifetime, OneStep { tally, request });
+        }
+    }
+    Ok(state)
+}
+
+/// The final function of the one-step aggregate. Without rows there are no groups: nothing is
+/// private, and the histogram is empty.
+#[pg_extern(volatile)]
+fn dp_coco_histogram_final(mut state: Running<OneStep>) -> Result<DpCoco> {
+    match state.state() {
+        Some(running) => {
+            let progress = Progress::start(Function::CocoHistogram, Phase::Measuring);
+            let truth = running.tally.histogram();
+            let mechanism = running.request.mechanism().clone();
+            uncharged(mechanism, |receipt, words| Ok(release(receipt, &truth, words, &progress)))
+        }
+        None => Ok(DpCoco::default()),
+    }
+}

@@ -1,0 +1,175 @@
+//! Declaring datasets, and taking them back.
+
+use crate::pg::dataset::catalog::Dataset;
+use crate::pg::dataset::source::Source;
+use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
+use crate::pg::server::catalog::execute;
+use crate::pg::server::locks::{PrivateLock, lock_name};
+use crate::pg::server::state::current_role;
+use crate::privacy::Epsilon;
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+
+#[pg_extern(volatile, parallel_unsafe)]
+#[allow(clippy::too_many_arguments)] // the SQL function's arguments
+fn dp_create_dataset(
+    name: Option<&str>,
+    entities: Option<Oid>,
+    group_key: Option<Vec<Option<String>>>,
+    hierarchy: Option<Vec<Option<String>>>,
+    groups: Option<Oid>,
+    size_column: Option<String>,
+    epsilon_budget: Option<f64>,
+    delta_budget: Option<f64>,
+    privacy_unit: Option<String>,
+    max_rows_per_unit: Option<i32>,
+) -> Result<()> {
+    let name = checked_name(required(name, "name")?, "name")?;
+    let source = Source {
+        entities: required(entities, "entities")?,
+        groups,
+        group_key: all_required(required(group_key, "group_key")?, "group_key")?,
+        hierarchy: all_required(required(hierarchy, "hierarchy")?, "hierarchy")?,
+        size_column,
+        max_rows_per_unit: rows_per_unit(privacy_unit.as_deref(), max_rows_per_unit)?,
+        privacy_unit,
+    };
+    let epsilon_budget = checked_epsilon_budget(epsilon_budget)?;
+    let delta_budget = checked_delta_budget(delta_budget)?;
+    let fingerprint = source.declare(current_role())?;
+
+    // the unique index would wait for as long as another transaction likes
+    if !lock_name(PrivateLock::DatasetName, name) {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+            format!("dataset \"{name}\" is being made by a transaction that does not end"),
+        )
+        .set_hint("Choose another name, or try again when it has ended."));
+    }
+    let created = execute(
+        "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, \
+                groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
+                max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge) \
+         VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
+                 $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001) \
+         ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
+        &[
+            name.into(),
+            current_role().into(),
+            source.entities.into(),
+            source.groups.into(),
+            source.group_key.into(),
+            source.hierarchy.into(),
+            source.size_column.into(),
+            source.privacy_unit.into(),
+            source.max_rows_per_unit.into(),
+            fingerprint.into(),
+            epsilon_budget.decimal().into(),
+            delta_budget.to_string().into(),
+        ],
+        |_| Ok(()),
+    )?;
+    created.ok_or_else(|| {
+        error(
+            PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
+            format!("dataset \"{name}\" exists already"),
+        )
+        .set_hint(
+            "Choose another name, or drop the dataset first: dp_drop_dataset keeps its ledger.",
+        )
+    })
+}
+
+fn checked_epsilon_budget(epsilon_budget: Option<f64>) -> Result<Epsilon> {
+    let epsilon_budget = required(epsilon_budget, "epsilon_budget")?;
+    Epsilon::new(epsilon_budget).map_err(|_| {
+        invalid(
+            format!("epsilon_budget must be a positive, finite number, got {epsilon_budget}"),
+            "The budget is the sum of what all releases together may spend.",
+        )
+    })
+}
+
+fn checked_delta_budget(delta_budget: Option<f64>) -> Result<f64> {
+    let delta_budget = required(delta_budget, "delta_budget")?;
+    if !(0.0..1.0).contains(&delta_budget) {
+        return Err(invalid(
+            format!(
+                "delta_budget must be a number from 0 up to, not including, 1, got {delta_budget}"
+            ),
+            "0 allows pure epsilon releases; Gaussian ones need a small delta such as 1e-9.",
+        ));
+    }
+    Ok(delta_budget)
+}
+
+/// The bound on a unit's rows; 1 where each row is its own unit.
+fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<i32>) -> Result<i32> {
+    const LARGEST: i32 = 1_000_000;
+    match (privacy_unit, max_rows) {
+        (None, None) => Ok(1),
+        (None, Some(_)) => Err(invalid(
+            "max_rows_per_unit has no meaning without privacy_unit",
+            "Name the column that tells whose a row is.",
+        )),
+        (Some(_), None) => Err(invalid(
+            "privacy_unit needs max_rows_per_unit",
+            "The noise grows in proportion to it; rows beyond it are left out at random. Choose it \
+             near the number of rows that most units have.",
+        )),
+        (Some(_), Some(rows)) if (1..=LARGEST).contains(&rows) => Ok(rows),
+        (Some(_), Some(rows)) => Err(invalid(
+            format!("max_rows_per_unit must be from 1 to {LARGEST}, got {rows}"),
+            "The noise grows in proportion to it.",
+        )),
+    }
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
+    let mut dataset = Dataset::open_as_owner(required(name, "name")?)?;
+    // after a restore the tables have the same names and other numbers; the owner maybe, too
+    let found = execute(
+        "SELECT coalesce(to_regclass(entities_name)::oid, entities), \
+                coalesce(to_regclass(groups_name)::oid, groups), \
+                coalesce(to_regrole(quote_ident(owner_name))::oid, $2) \
+           FROM dp.dataset WHERE id = $1",
+        &[dataset.id.into(), current_role().into()],
+        |row| Ok((row.get::<Oid>(1)?, row.get::<Oid>(2)?, row.get::<Oid>(3)?)),
+    )?;
+    if let Some((Some(entities), groups, Some(owner))) = found {
+        if (entities, groups) != (dataset.source.entities, dataset.source.groups) {
+            pgrx::notice!(
+                "the tables of the dataset are now others than before, of the same names"
+            );
+        }
+        (dataset.source.entities, dataset.source.groups, dataset.owner) = (entities, groups, owner);
+    }
+    let fingerprint = dataset.source.declare(dataset.owner)?;
+    execute(
+        "UPDATE dp.dataset SET fingerprint = $2, \
+                entities = $3, entities_name = $3::regclass::text, \
+                groups = $4, groups_name = $4::regclass::text, owner = $5, \
+                owner_name = pg_get_userbyid($5) WHERE id = $1",
+        &[
+            dataset.id.into(),
+            fingerprint.into(),
+            dataset.source.entities.into(),
+            dataset.source.groups.into(),
+            dataset.owner.into(),
+        ],
+        |_| Ok(()),
+    )?;
+    Ok(())
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(name, "name")?)?;
+    execute(
+        "UPDATE dp.dataset SET dropped_at = clock_timestamp() WHERE id = $1",
+        &[dataset.id.into()],
+        |_| Ok(()),
+    )?;
+    Ok(())
+}

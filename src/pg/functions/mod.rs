@@ -1,0 +1,21 @@
+//! The SQL functions: each takes its arguments apart, calls what the rooms below offer, and returns
+//! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
+//!
+//! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
+//! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`consistent`],
+//! [`accessors`]), aggregates, the owner's functions
+//! ([`datasets`], [`access`], [`budget`]), and progress.
+
+mod access;
+mod accessors;
+mod aggregates;
+mod budget;
+mod consistent;
+mod datasets;
+mod explain_hierarchy;
+mod explain_ranges;
+mod hierarchy;
+mod histogram;
+mod progress;
+mod ranges;
+mod watch;

@@ -1,0 +1,260 @@
+//! Range sums: releases of `bins` and of a column of a dataset, and what can be read off them.
+
+use crate::charge::Receipt;
+use crate::noise::SystemWords;
+use crate::pg::dataset::catalog::Dataset;
+use crate::pg::errors::{Failure, Result, all_required, invalid, required, unfit_ranges};
+use crate::pg::release::order::{Asked, uncharged};
+use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::values::interval::{Axis, BinRange, Questions, SqlRange};
+use crate::ranges::{
+    Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
+    Workload,
+};
+use crate::work::poll;
+use pgrx::datum::Interval;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use serde_json::{Map, Value};
+use std::ops::Range;
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_range_release(
+    b: Option<Bins>,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    method: Option<&str>,
+    dataset: Option<&str>,
+) -> Result<DpRanges> {
+    let truth = required(b, "b").map_err(|report| {
+        report.set_hint("bins_agg is NULL without rows: coalesce(bins_agg(...), '[0,100){}').")
+    })?;
+    let progress = Progress::start(Function::RangeRelease, Phase::Planning);
+    let plan = plan(truth.bounds().bins(), epsilon, delta, method, 1, None)?;
+    let Some(name) = dataset else {
+        return uncharged(plan, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
+    };
+    let dataset = Dataset::open(name)?;
+    progress.dataset(dataset.id);
+    check_counts_rows(&dataset)?;
+    let about = about(truth.bounds(), None);
+    let asked = Asked { dataset: &dataset, progress: &progress, name: None, about };
+    asked.of_given(plan, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
+}
+
+/// Refuses a dataset for which a histogram made elsewhere does not bound what one unit changes.
+fn check_counts_rows(dataset: &Dataset) -> Result<()> {
+    let name = &dataset.name;
+    if dataset.source.size_column.is_some() {
+        return Err(invalid(
+            format!(
+                "dataset \"{name}\" has a size_column: its rows are groups, and one entity more \
+                 moves a group from one bin to another"
+            ),
+            "Declare a dataset whose entities are the rows that are counted.",
+        ));
+    }
+    if dataset.source.privacy_unit.is_some() {
+        return Err(invalid(
+            format!(
+                "dataset \"{name}\" bounds the rows of each privacy unit, which a histogram \
+                 made elsewhere does not"
+            ),
+            "Use dp_range_sums with the name of the dataset.",
+        ));
+    }
+    Ok(())
+}
+
+fn draw<P>(
+    receipt: Receipt<RangePlan, P>,
+    truth: &Bins,
+    words: &mut SystemWords,
+    progress: &Progress,
+) -> DpRanges {
+    progress.phase(Phase::Measuring);
+    DpRanges::draw(receipt.into_mechanism(), truth, words)
+}
+
+type AnswerRow = (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64));
+
+#[pg_extern(volatile, parallel_unsafe)]
+#[allow(clippy::too_many_arguments)] // the SQL function's arguments
+fn dp_range_sums_of_numbers(
+    dataset: Option<&str>,
+    value_column: Option<&str>,
+    ranges: Option<Vec<Option<SqlRange>>>,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    bounds: Option<SqlRange>,
+    method: Option<&str>,
+) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
+    let ranges = some_ranges(ranges)?;
+    let questions = Questions::of_numbers(&ranges, bounds.as_ref())?;
+    of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method)
+}
+
+macro_rules! of_times {
+    ($name:ident, $type:expr) => {
+        #[pg_extern(volatile, parallel_unsafe)]
+        #[allow(clippy::too_many_arguments)] // the SQL function's arguments
+        fn $name(
+            dataset: Option<&str>,
+            value_column: Option<&str>,
+            ranges: Option<Vec<Option<SqlRange>>>,
+            bin_width: Option<Interval>,
+            epsilon: Option<f64>,
+            delta: Option<f64>,
+            bounds: Option<SqlRange>,
+            method: Option<&str>,
+        ) -> Result<
+            TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,
+        > {
+            let ranges = some_ranges(ranges)?;
+            let bin_width = required(bin_width, "bin_width")?;
+            let questions = Questions::of_times($type, &ranges, bounds.as_ref(), bin_width)?;
+            of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method)
+        }
+    };
+}
+
+of_times!(dp_range_sums_of_dates, pg_sys::DATEOID);
+of_times!(dp_range_sums_of_timestamps, pg_sys::TIMESTAMPOID);
+of_times!(dp_range_sums_of_timestamptzs, pg_sys::TIMESTAMPTZOID);
+
+fn some_ranges(ranges: Option<Vec<Option<SqlRange>>>) -> Result<Vec<SqlRange>> {
+    let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
+    if ranges.is_empty() {
+        return Err(invalid("ranges must hold at least one range", "Nothing was spent."));
+    }
+    Ok(ranges)
+}
+
+fn of_dataset(
+    dataset: Option<&str>,
+    value_column: Option<&str>,
+    ranges: Vec<SqlRange>,
+    questions: Questions,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    method: Option<&str>,
+) -> Result<TableIterator<'static, AnswerRow>> {
+    let progress = Progress::start(Function::RangeSums, Phase::Checking);
+    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    progress.dataset(dataset.id);
+    let column = required(value_column, "value_column")?;
+    let Questions { axis, bins, bounds } = questions;
+    let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
+    // the questions are known: what they do not tell apart need not be measured apart
+    let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
+    let cells = Cells::of(&bins, bounds.bins());
+    let asked: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
+    progress.phase(Phase::Planning);
+    let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
+    progress.phase(Phase::Checking);
+    let about = about(bounds, Some((column, axis)));
+    let asked_for = Asked { dataset: &dataset, progress: &progress, name: None, about };
+    let answers = asked_for.of_rows(
+        |source| Ok((plan, source.prepare_bins(column, axis, bounds)?)),
+        |truth, receipt, words| {
+            progress.phase(Phase::Measuring);
+            let release = receipt.release(&cells.sums(truth.counts()), words);
+            let answers = asked.into_iter().map(|cells| answer(&release, cells));
+            answers
+                .collect::<Option<Vec<(f64, f64)>>>()
+                .ok_or_else(|| Failure::broken("the noise of a release has no variance"))
+        },
+    )?;
+    let rows = ranges.into_iter().zip(answers).map(|(range, (sum, stddev))| (range, sum, stddev));
+    Ok(TableIterator::new(rows))
+}
+
+/// `questions`: what is asked, if that is known; what words do not say otherwise is made for it.
+fn plan(
+    bins: usize,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    method: Option<&str>,
+    rows_per_unit: u32,
+    questions: Option<&[Range<usize>]>,
+) -> Result<RangePlan> {
+    let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
+    let mut choice = choice(required(method, "method")?)?;
+    if let Some(questions) = questions
+        && choice.target == Target::Workload(Workload::All)
+    {
+        choice.target = Target::Ranges(questions.to_vec());
+    }
+    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit).map_err(unfit_ranges)
+}
+
+fn choice(word: &str) -> Result<MethodChoice> {
+    let unknown = || unfit_ranges(RangePlanError::Method { word: word.into() });
+    MethodChoice::parse(word).ok_or_else(unknown)
+}
+
+/// What the ledger's entry shows besides the mechanism.
+fn about(bounds: Bounds, column: Option<(&str, Axis)>) -> Map<String, Value> {
+    let mut about = Map::new();
+    let mut show = |key: &str, value: String| about.insert(key.to_string(), value.into());
+    show("bounds", bounds.to_string());
+    if let Some((column, axis)) = column {
+        show("value_column", column.to_string());
+        if let Axis::Time(axis) = axis {
+            show("bin_width", format!("{} us", axis.width));
+            show("bin_0", format!("2000-01-01 + {} us", axis.origin));
+        }
+    }
+    about
+}
+
+/// The bins of a range by their positions; outside of the bounds there are none.
+fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
+    bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
+}
+
+/// The answer to a range of bins by their positions, and its standard deviation. None if no release
+/// has such noise.
+fn answer(release: &RangeRelease, bins: Range<usize>) -> Option<(f64, f64)> {
+    poll();
+    let variance = release.variance(bins.clone())?;
+    Some((release.sum(bins), variance.sqrt()))
+}
+
+fn forged() -> ErrorReport {
+    invalid(
+        "r: no release has noise of this scale",
+        "Only a value that dp_range_release made has answers.",
+    )
+}
+
+#[pg_extern(immutable, parallel_safe)]
+fn dp_range_sum(r: DpRanges, range: SqlRange) -> f64 {
+    r.release().sum(positions(r.bounds(), range.half_open()))
+}
+
+#[pg_extern(immutable, parallel_safe)]
+fn dp_range_sums(
+    r: Option<DpRanges>,
+    ranges: Option<Vec<Option<SqlRange>>>,
+) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
+    let released = required(r, "r")?;
+    let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
+    let answers = ranges.into_iter().map(|range| {
+        let bins = positions(released.bounds(), range.half_open());
+        let (sum, stddev) = answer(released.release(), bins).ok_or_else(forged)?;
+        Ok((range, sum, stddev))
+    });
+    Ok(TableIterator::new(answers.collect::<Result<Vec<AnswerRow>>>()?))
+}
+
+#[pg_extern(immutable, parallel_safe)]
+fn dp_unnest_ranges(
+    r: DpRanges,
+) -> Result<TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))>> {
+    let variances = r.release().variances_of_bins().ok_or_else(forged)?;
+    let bins = (r.bounds().lo()..r.bounds().hi()).zip(variances).enumerate();
+    Ok(TableIterator::new(bins.map(move |(index, (bin, variance))| {
+        (bin, r.release().sum(index..index + 1), variance.sqrt())
+    })))
+}

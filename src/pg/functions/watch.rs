@@ -1,0 +1,98 @@
+//! What long functions over hierarchies tell while they run, and the rows that they return.
+
+use crate::coco::DpCoco;
+use crate::hierarchy::{Consistency, Mechanism, Observer, Tree};
+use crate::pg::server::progress::{Phase, Progress};
+use pgrx::prelude::*;
+use std::time::{Duration, Instant};
+
+type ReleaseRow =
+    (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64));
+
+/// The rows of a release, one region after the other.
+pub(crate) fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static, ReleaseRow> {
+    TableIterator::new(regions.into_iter().flat_map(|(path, histogram)| {
+        let runs = histogram.histogram().runs().to_vec();
+        runs.into_iter()
+            .map(move |run| (path.len() as i32, path.clone(), run.size as i64, run.groups as i64))
+    }))
+}
+
+/// Tells how far a long function has come.
+pub(crate) struct Watch<'a> {
+    progress: &'a Progress,
+    levels: usize,
+    /// The first level that is measured, and the number of regions on all of those.
+    first: usize,
+    regions: usize,
+    /// How many are matched with their children once all levels are measured.
+    parents: usize,
+    all_measured: bool,
+    told: Instant,
+}
+
+impl<'a> Watch<'a> {
+    /// A release that takes less than this says nothing.
+    const QUIET: Duration = Duration::from_secs(2);
+
+    /// Of a release that begins to measure. Where several plans are carried out, all measure the
+    /// same regions.
+    pub(super) fn release(progress: &'a Progress, mechanism: &Mechanism, tree: &Tree) -> Watch<'a> {
+        let (plan, levels) = (&mechanism.plans()[0], tree.depth());
+        let measured = || (0..levels).filter(|level| plan.levels()[*level].is_some());
+        let watch = Watch {
+            progress,
+            levels,
+            first: measured().next().unwrap_or(0),
+            regions: measured().map(|level| tree.level(level).len()).sum(),
+            parents: plan.consistency().parents_to_match(tree),
+            all_measured: false,
+            told: Instant::now(),
+        };
+        watch.begin();
+        watch
+    }
+
+    fn begin(&self) {
+        self.progress.steps(Phase::Measuring, self.regions);
+        self.progress.level(self.first, self.levels);
+    }
+
+    /// Of the post-processing of what was measured before.
+    pub(crate) fn consistency(
+        progress: &'a Progress,
+        method: Consistency,
+        tree: &Tree,
+    ) -> Watch<'a> {
+        let (levels, parents) = (tree.depth(), method.parents_to_match(tree));
+        progress.steps(Phase::MakingConsistent, parents);
+        let told = Instant::now();
+        Watch { progress, levels, first: 0, regions: 0, parents, all_measured: true, told }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn region_measured(&mut self) {
+        if std::mem::take(&mut self.all_measured) {
+            self.begin(); // the next plan's regions
+        }
+        self.progress.step();
+    }
+
+    fn level_measured(&mut self, level: usize, regions: usize) {
+        if self.told.elapsed() >= Watch::QUIET {
+            self.told = Instant::now();
+            pgrx::notice!("measured level {level} of {}: {regions} regions", self.levels - 1);
+        }
+        if level + 1 < self.levels {
+            self.progress.level(level + 1, self.levels);
+        } else {
+            self.all_measured = true;
+            self.progress.steps(Phase::MakingConsistent, self.parents);
+        }
+    }
+
+    fn parent_matched(&mut self) {
+        self.progress.step();
+    }
+}

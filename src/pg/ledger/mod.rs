@@ -1,0 +1,7 @@
+//! The budget ledger: what a release is charged to, and the worker that records charges. Every
+//! charge is a [`Receipt`](crate::charge::Receipt) of an [`Account`](account::Account); what
+//! private rows are read with is sealed for those.
+
+pub(super) mod account;
+mod message;
+mod record;

@@ -1,0 +1,113 @@
+//! The order of a release, which privacy rests on: what is public is checked, the ledger is
+//! charged, private rows are read, measured with noise, and what came of it is told. All that
+//! releases goes this way, and the types keep it: see [`charge`](crate::charge).
+
+use crate::charge::{Costs, Receipt, Uncharged};
+use crate::noise::{SystemWords, words_from_system};
+use crate::pg::dataset::catalog::Dataset;
+use crate::pg::dataset::reading::Reading;
+use crate::pg::dataset::source::Source;
+use crate::pg::errors::{Failure, Result, error, internal};
+use crate::pg::ledger::account::Charged;
+use crate::pg::server::progress::{Phase, Progress};
+use crate::pg::server::roles::as_reader;
+use crate::pg::server::select::as_of_now;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::prelude::*;
+use serde_json::{Map, Value};
+use std::panic::AssertUnwindSafe;
+
+type Followed<T> = std::result::Result<T, Failure>;
+
+/// A release that is asked of a dataset.
+pub(crate) struct Asked<'a> {
+    pub(crate) dataset: &'a Dataset,
+    /// Of the SQL function that releases.
+    pub(crate) progress: &'a Progress,
+    /// The name that it will be stored under.
+    pub(crate) name: Option<&'a str>,
+    /// What the ledger's entry shows besides the mechanism.
+    pub(crate) about: Map<String, Value>,
+}
+
+impl Asked<'_> {
+    /// Releases what the dataset's rows say. `prepare`, as the role that reads them: checks what is
+    /// public about the source and the mechanism, and plans the reading. `tell`: measures what was
+    /// read, and makes of it what the caller gets.
+    ///
+    /// Errors: the dataset's tables are not what was declared; those of `prepare`; the ledger's
+    /// refusal; and those of `tell`, which depend on no private row.
+    pub(crate) fn of_rows<M: Costs, R: Reading, T>(
+        self,
+        prepare: impl FnOnce(&Source) -> Result<(M, R)>,
+        tell: impl FnOnce(R::Truth, Charged<M>, &mut SystemWords) -> Followed<T>,
+    ) -> Result<T> {
+        let Asked { dataset, progress, .. } = self;
+        // what is checked is what is read: what is committed now, whatever the transaction's
+        // snapshot
+        as_of_now(|| {
+            let reader = dataset.check_source()?;
+            let (mechanism, reading) = as_reader(reader, || prepare(&dataset.source))?;
+            self.of_given(mechanism, |receipt, words| {
+                progress.phase(Phase::Reading);
+                let truth = as_reader(reader, || reading.read(&receipt))?;
+                tell(truth, receipt, words)
+            })
+        })
+    }
+
+    /// Releases what the caller hands over as counted from the dataset's rows.
+    ///
+    /// Errors: the ledger's refusal, and those of `tell`.
+    pub(crate) fn of_given<M: Costs, T>(
+        self,
+        mechanism: M,
+        tell: impl FnOnce(Charged<M>, &mut SystemWords) -> Followed<T>,
+    ) -> Result<T> {
+        let Asked { dataset, progress, name, about } = self;
+        let mut words = words_from_system().map_err(internal)?;
+        progress.phase(Phase::Charging);
+        let account = dataset.account(progress.function(), name, about);
+        let receipt = Receipt::charged(mechanism, &account)?;
+        after_charge(receipt, |receipt| tell(receipt, &mut words))
+    }
+}
+
+/// Releases what the caller hands over and answers for: no dataset, so nothing is charged.
+///
+/// Errors: those of `tell`.
+pub(crate) fn uncharged<M, T>(
+    mechanism: M,
+    tell: impl FnOnce(Uncharged<M>, &mut SystemWords) -> Followed<T>,
+) -> Result<T> {
+    let mut words = words_from_system().map_err(internal)?;
+    after_charge(Receipt::uncharged(mechanism), |receipt| tell(receipt, &mut words))
+}
+
+/// Runs what follows a charge. It fails as [`Failure`] says, or is cancelled; whatever else
+/// PostgreSQL may raise is hidden behind one message, since that of PostgreSQL could quote a row.
+fn after_charge<M, P, T>(
+    receipt: Receipt<M, P>,
+    action: impl FnOnce(Receipt<M, P>) -> Followed<T>,
+) -> Result<T> {
+    PgTryBuilder::new(AssertUnwindSafe(|| action(receipt).map_err(ErrorReport::from)))
+        .catch_others(|caught| match code(&caught) {
+            // class 57: cancelled, a timeout, a shutdown
+            PgSqlErrorCode::ERRCODE_QUERY_CANCELED
+            | PgSqlErrorCode::ERRCODE_ADMIN_SHUTDOWN
+            | PgSqlErrorCode::ERRCODE_CRASH_SHUTDOWN => caught.rethrow(),
+            code => Err(error(code, "the release failed after it was charged").set_hint(
+                "The SQLSTATE tells of what kind the failure is, such as memory or disk space; the \
+                 message is withheld, since it could quote a private row.",
+            )),
+        })
+        .execute()
+}
+
+fn code(caught: &CaughtError) -> PgSqlErrorCode {
+    match caught {
+        CaughtError::PostgresError(report)
+        | CaughtError::ErrorReport(report)
+        | CaughtError::RustPanic { ereport: report, .. } => report.sql_error_code(),
+    }
+}

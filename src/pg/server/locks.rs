@@ -1,0 +1,98 @@
+//! Locks of this database that no SQL function can take, so that nobody can block releases with
+//! them: pg_advisory_lock and its relatives use the kinds 1 and 2. And waiting.
+
+use super::state::current_database;
+use pgrx::prelude::*;
+use std::ffi::c_long;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, Instant};
+
+/// How long to wait for a name that another transaction is about to give: as long as the ledger's
+/// worker waits for a lock.
+const NAME_PATIENCE: Duration = Duration::from_secs(5);
+
+const EXCLUSIVE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
+
+/// What the extension takes locks on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PrivateLock {
+    /// The right to have a worker charge a dataset.
+    Charge = 0xd8,
+    /// The right to look for a free worker slot.
+    WorkerSlot = 0xd9,
+    /// The name of a release of a dataset.
+    ReleaseName = 0xda,
+    /// The name of a dataset.
+    DatasetName = 0xdb,
+}
+
+impl PrivateLock {
+    fn tag(self, key: u64) -> pg_sys::LOCKTAG {
+        pg_sys::LOCKTAG {
+            locktag_field1: current_database().to_u32(),
+            locktag_field2: (key >> 32) as u32,
+            locktag_field3: key as u32,
+            locktag_field4: self as u16,
+            locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
+            locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+        }
+    }
+}
+
+/// A right that one session has at a time; the others queue for it.
+///
+/// A session-level lock, since it must not be held until the caller's transaction ends.
+pub(super) struct Turn(pg_sys::LOCKTAG);
+
+impl Turn {
+    pub(super) fn take(kind: PrivateLock, key: u64) -> Turn {
+        let tag = kind.tag(key);
+        // SAFETY: copies the tag. What is locked is given back when the value goes.
+        unsafe { pg_sys::LockAcquire(&tag, EXCLUSIVE, true, false) };
+        Turn(tag)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // SAFETY: the lock was taken when the value was made, and is given back once.
+        unsafe { pg_sys::LockRelease(&self.0, EXCLUSIVE, true) };
+    }
+}
+
+/// Takes the right to give a name, until the end of the transaction. False if another transaction
+/// that has it does not end in time.
+///
+/// It does not queue for the lock: how long that may take is a setting of the caller's.
+pub(crate) fn lock_name(kind: PrivateLock, name: impl Hash) -> bool {
+    // names that share a hash wait for each other, too: no harm
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    let tag = kind.tag(hasher.finish());
+    let begin = Instant::now();
+    loop {
+        // SAFETY: copies the tag; the end of the transaction gives the lock back.
+        let outcome = unsafe { pg_sys::LockAcquire(&tag, EXCLUSIVE, false, true) };
+        if outcome != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL {
+            return true;
+        }
+        if begin.elapsed() >= NAME_PATIENCE {
+            return false;
+        }
+        let reason = pg_sys::PG_WAIT_LOCK | pg_sys::LockTagType::LOCKTAG_ADVISORY;
+        sleep(Duration::from_millis(10), reason);
+    }
+}
+
+/// Waits until this process's latch is set, as a change of a worker's state does, or so long.
+/// `pg_stat_activity` shows the reason.
+pub(super) fn sleep(longest: Duration, reason: u32) {
+    pgrx::check_for_interrupts!();
+    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    let milliseconds = longest.as_millis() as c_long;
+    // SAFETY: the latch is this process's own, set up when it started.
+    unsafe {
+        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, milliseconds, reason);
+        pg_sys::ResetLatch(pg_sys::MyLatch);
+    }
+}

@@ -1,0 +1,103 @@
+//! Relations, as PostgreSQL's catalog describes them now, whatever the transaction's snapshot.
+
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+use std::ffi::CStr;
+
+const SHARE: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+const KEEP_LOCK: pg_sys::LOCKMODE = pg_sys::NoLock as pg_sys::LOCKMODE;
+
+/// What the catalog says of one relation.
+pub(crate) struct Described {
+    pub(crate) kind: u8,
+    pub(crate) persistence: u8,
+    pub(crate) row_security: bool,
+    pub(crate) owner: Oid,
+    pub(crate) access_method: Oid,
+    pub(crate) schema: String,
+    pub(crate) name: String,
+}
+
+/// Locks a relation until the end of the transaction; None if there is none.
+pub(crate) fn describe(oid: Oid) -> Option<Described> {
+    // SAFETY: what is opened is closed here, and nothing is kept that points into it. Its schema
+    // exists, as the relation is locked.
+    unsafe {
+        let relation = pg_sys::try_relation_open(oid, SHARE);
+        if relation.is_null() {
+            return None;
+        }
+        let class = &*(*relation).rd_rel;
+        let schema = CStr::from_ptr(pg_sys::get_namespace_name(class.relnamespace));
+        let name = CStr::from_ptr(class.relname.data.as_ptr());
+        let described = Described {
+            kind: class.relkind as u8,
+            persistence: class.relpersistence as u8,
+            row_security: class.relrowsecurity,
+            owner: class.relowner,
+            access_method: class.relam,
+            schema: schema.to_string_lossy().into_owned(),
+            name: name.to_string_lossy().into_owned(),
+        };
+        pg_sys::relation_close(relation, KEEP_LOCK);
+        Some(described)
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// A table and its partitions and children at any depth, as they are now, locked
+    /// (catalog/pg_inherits.h).
+    fn find_all_inheritors(
+        parent: Oid,
+        lock: pg_sys::LOCKMODE,
+        parents: *mut *mut pg_sys::List,
+    ) -> *mut pg_sys::List;
+}
+
+/// A table and its partitions and children at any depth, locked until the end of the transaction.
+pub(crate) fn parts(oid: Oid) -> Vec<Oid> {
+    // SAFETY: a null pointer asks for no numbers of parents, and the list is one of numbers.
+    unsafe {
+        let list = pg_sys::ffi::pg_guard_ffi_boundary(|| {
+            find_all_inheritors(oid, SHARE, std::ptr::null_mut())
+        });
+        (0..pg_sys::list_length(list)).map(|n| pg_sys::list_nth_oid(list, n)).collect()
+    }
+}
+
+/// A relation of that name in schema pg_catalog.
+pub(super) fn in_pg_catalog(name: &CStr) -> Option<Oid> {
+    let schema = pg_sys::PG_CATALOG_NAMESPACE.into();
+    // SAFETY: the name ends with a zero, and is looked up.
+    let oid = unsafe { pg_sys::get_relname_relid(name.as_ptr(), schema) };
+    (oid != Oid::INVALID).then_some(oid)
+}
+
+/// Whether some row of a table has that value in its first column, now. Reads by itself, without a
+/// plan. `index`: one on that column, if there is any.
+///
+/// # Safety
+/// The column is of a type that `equality`, a function of two arguments of that type, compares with
+/// such values.
+pub(super) unsafe fn has_row(
+    table: Oid,
+    index: Option<Oid>,
+    equality: u32,
+    value: pg_sys::Datum,
+) -> bool {
+    let (indexed, index) = (index.is_some(), index.unwrap_or(Oid::INVALID));
+    let latest = std::ptr::null_mut();
+    let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+    let mut key = pg_sys::ScanKeyData::default();
+    // SAFETY: what is opened is closed; the key lives for as long as the scan; the caller answers
+    // for the types.
+    unsafe {
+        let relation = pg_sys::relation_open(table, SHARE);
+        pg_sys::ScanKeyInit(&mut key, 1, equal, equality.into(), value);
+        let scan = pg_sys::systable_beginscan(relation, index, indexed, latest, 1, &mut key);
+        let found = !pg_sys::systable_getnext(scan).is_null();
+        pg_sys::systable_endscan(scan);
+        pg_sys::relation_close(relation, SHARE);
+        found
+    }
+}

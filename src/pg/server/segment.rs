@@ -1,0 +1,122 @@
+//! A segment of dynamic shared memory, by which a session sends a worker a message and gets an
+//! answer. A worker's own extra data are too short for that.
+
+use super::state::current_database;
+use crate::pg::errors::{Result, internal};
+use pgrx::pg_sys::{self, Oid};
+use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The longest answer in bytes.
+const ANSWER_ROOM: usize = 1024;
+
+/// What the segment begins with; the message and room for the answer follow.
+#[repr(C)]
+struct Head {
+    database: Oid,
+    message_length: u32,
+    /// 1 as soon as the worker says so.
+    started: AtomicU32,
+    /// 0 until the worker has written the answer.
+    answer_length: AtomicU32,
+}
+
+/// A segment that this process has mapped, laid out as [`Head`] says.
+///
+/// If the process fails, its resource owner detaches it.
+pub(super) struct Segment(*mut pg_sys::dsm_segment);
+
+impl Segment {
+    /// A new one with a message.
+    pub(super) fn create(message: &[u8]) -> Result<Segment> {
+        let message_length = u32::try_from(message.len()).map_err(internal)?;
+        let size = size_of::<Head>() + message.len() + ANSWER_ROOM;
+        let (started, answer_length) = (AtomicU32::new(0), AtomicU32::new(0));
+        let head = Head { database: current_database(), message_length, started, answer_length };
+        // SAFETY: nobody else knows the segment yet. It has room for the head, for which it is
+        // aligned, and for the message after it.
+        unsafe {
+            let segment = Segment(pg_sys::dsm_create(size, 0));
+            segment.begin().write(head);
+            let body = segment.begin().add(1).cast::<u8>();
+            std::ptr::copy_nonoverlapping(message.as_ptr(), body, message.len());
+            Ok(segment)
+        }
+    }
+
+    /// One that another process has created, mapped until this process ends; None if it is gone.
+    pub(super) fn attach(handle: pg_sys::dsm_handle) -> Option<Segment> {
+        // SAFETY: any number may be looked for; what is found is mapped, and pinned once.
+        unsafe {
+            let segment = pg_sys::dsm_attach(handle);
+            if segment.is_null() {
+                return None;
+            }
+            pg_sys::dsm_pin_mapping(segment);
+            Some(Segment(segment))
+        }
+    }
+
+    /// What [`Segment::attach`] finds it by.
+    pub(super) fn handle(&self) -> pg_sys::dsm_handle {
+        // SAFETY: the segment is mapped.
+        unsafe { pg_sys::dsm_segment_handle(self.0) }
+    }
+
+    fn begin(&self) -> *mut Head {
+        // SAFETY: the segment is mapped.
+        unsafe { pg_sys::dsm_segment_address(self.0) }.cast()
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: the segment begins with a head, of which after its creation only the atomic
+        // fields change, and is mapped for as long as the value lives.
+        unsafe { &*self.begin() }
+    }
+
+    /// The database of the session that created it.
+    pub(super) fn database(&self) -> Oid {
+        self.head().database
+    }
+
+    pub(super) fn message(&self) -> &[u8] {
+        let length = self.head().message_length as usize;
+        // SAFETY: so many bytes follow the head, and do not change after the segment's creation.
+        unsafe { slice::from_raw_parts(self.begin().add(1).cast(), length) }
+    }
+
+    fn answer_room(&self) -> *mut u8 {
+        // SAFETY: the room follows the message within the segment.
+        unsafe { self.begin().add(1).cast::<u8>().add(self.head().message_length as usize) }
+    }
+
+    /// The worker has begun.
+    pub(super) fn start(&self) {
+        self.head().started.store(1, Ordering::Release);
+    }
+
+    pub(super) fn has_started(&self) -> bool {
+        self.head().started.load(Ordering::Acquire) != 0
+    }
+
+    /// Answers, unless the answer is too long.
+    pub(super) fn put_answer(self, answer: &[u8]) {
+        if answer.len() <= ANSWER_ROOM {
+            // SAFETY: there is room, which the other process reads only once the length is set.
+            unsafe {
+                std::ptr::copy_nonoverlapping(answer.as_ptr(), self.answer_room(), answer.len());
+            }
+            self.head().answer_length.store(answer.len() as u32, Ordering::Release);
+        }
+    }
+
+    /// The answer, if the worker has given one. Detaches the segment.
+    pub(super) fn take_answer(self) -> Option<Vec<u8>> {
+        let length = self.head().answer_length.load(Ordering::Acquire) as usize;
+        // SAFETY: once the length is set, so many bytes are written and do not change any more.
+        let answer = unsafe { slice::from_raw_parts(self.answer_room(), length) }.to_vec();
+        // SAFETY: the segment is mapped, and the value goes here.
+        unsafe { pg_sys::dsm_detach(self.0) };
+        (length > 0).then_some(answer)
+    }
+}

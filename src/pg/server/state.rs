@@ -1,0 +1,76 @@
+//! What PostgreSQL's global variables say of this process, its transaction and the server.
+
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+
+/// The role in whose name the current statement runs.
+pub(crate) fn current_role() -> Oid {
+    // SAFETY: reads a variable of this process, which is set as long as SQL runs.
+    unsafe { pg_sys::GetUserId() }
+}
+
+/// The database that this process is connected to.
+pub(crate) fn current_database() -> Oid {
+    // SAFETY: a variable that is set when a process starts; no other thread writes it.
+    unsafe { pg_sys::MyDatabaseId }
+}
+
+pub(crate) fn own_process() -> i32 {
+    // SAFETY: a variable that is set when a process starts; no other thread writes it.
+    unsafe { pg_sys::MyProcPid }
+}
+
+/// Whether the transaction may not write.
+pub(crate) fn is_read_only() -> bool {
+    // SAFETY: no other thread of this process writes it.
+    unsafe { pg_sys::XactReadOnly }
+}
+
+pub(crate) fn is_serializable() -> bool {
+    // SAFETY: no other thread of this process writes it.
+    let level = unsafe { pg_sys::XactIsoLevel };
+    level as u32 == pg_sys::XACT_SERIALIZABLE
+}
+
+/// Whether the server is a standby, or not yet up.
+pub(crate) fn is_in_recovery() -> bool {
+    // SAFETY: reads shared memory that every process has, in the way that is meant for it.
+    unsafe { pg_sys::RecoveryInProgress() }
+}
+
+pub(crate) fn database_is_utf8() -> bool {
+    // SAFETY: reads a variable of this process, set when it was connected to its database.
+    let encoding = unsafe { pg_sys::GetDatabaseEncoding() };
+    encoding as u32 == pg_sys::pg_enc::PG_UTF8
+}
+
+/// Whether rows that an old snapshot needs may be dropped after a while.
+pub(crate) fn old_snapshots_expire() -> bool {
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    {
+        // SAFETY: a setting that only the server's start changes.
+        unsafe { pg_sys::old_snapshot_threshold >= 0 }
+    }
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    {
+        false
+    }
+}
+
+/// The bytes that a hash table of the executor's may take, by the settings in force.
+pub(crate) fn hash_memory() -> usize {
+    // SAFETY: computes with two settings; no other thread of this process writes them.
+    unsafe { pg_sys::get_hash_memory_limit() }
+}
+
+/// As many workers as the session may have for one query.
+pub(crate) fn workers_of_session() -> i32 {
+    // SAFETY: a setting; no other thread of this process writes it.
+    unsafe { pg_sys::max_parallel_workers_per_gather }
+}
+
+/// How deep the stack may get, in kB.
+pub(super) fn stack_depth() -> i32 {
+    // SAFETY: a setting; no other thread of this process writes it.
+    unsafe { pg_sys::max_stack_depth }
+}

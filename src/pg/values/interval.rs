@@ -1,0 +1,252 @@
+//! Questions as users write them: PostgreSQL's range types, over bins or over time.
+
+use super::varlena::with_varlena;
+use crate::pg::errors::{Result, error, invalid};
+use crate::ranges::{Bounds, BoundsError};
+use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
+use pgrx::datum::{Datum, Interval, Range, RangeBound, UnboxDatum};
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+use pgrx::{FromDatum, IntoDatum};
+
+/// A range of integers, `upper` not included; None is no limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BinRange {
+    pub(crate) lower: Option<i64>,
+    pub(crate) upper: Option<i64>,
+}
+
+/// A value of int8range, daterange, tsrange or tstzrange, with its ends as the integers that
+/// PostgreSQL stores: numbers, days or microseconds since 2000.
+pub(crate) struct SqlRange {
+    /// What follows the varlena's header, to be returned beside the answer.
+    stored: Vec<u8>,
+    ends: Range<i64>,
+}
+
+impl SqlRange {
+    /// Where it begins and ends, the end not included; None if it is empty.
+    pub(crate) fn half_open(&self) -> Option<BinRange> {
+        let (lower, upper) = self.ends.as_ref()?;
+        let from = |bound: &RangeBound<i64>, closed: bool| {
+            let value = *bound.get()?;
+            Some(if bound.is_inclusive() == closed { value } else { value.saturating_add(1) })
+        };
+        Some(BinRange { lower: from(lower, true), upper: from(upper, false) })
+    }
+
+    /// Where a range of times begins and ends; infinity is no limit.
+    fn finite(&self, type_oid: Oid) -> Option<BinRange> {
+        let infinite = |time: i64| match type_oid {
+            pg_sys::DATEOID => time <= i32::MIN.into() || time >= i32::MAX.into(),
+            _ => time == i64::MIN || time == i64::MAX,
+        };
+        let BinRange { lower, upper } = self.half_open()?;
+        let limit = |end: Option<i64>| end.filter(|time| !infinite(*time));
+        Some(BinRange { lower: limit(lower), upper: limit(upper) })
+    }
+}
+
+impl FromDatum for SqlRange {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _: Oid,
+    ) -> Option<SqlRange> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: PostgreSQL gives a datum of one of the four types that the SQL functions declare;
+        // the ends of all of them are integers that are passed by value.
+        unsafe {
+            let stored = with_varlena(datum, <[u8]>::to_vec);
+            Range::from_datum(datum, false).map(|ends| SqlRange { stored, ends })
+        }
+    }
+}
+
+impl IntoDatum for SqlRange {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        self.stored.into_datum()
+    }
+
+    fn type_oid() -> Oid {
+        pg_sys::INT8RANGEOID
+    }
+}
+
+// SAFETY: it is taken from the datum as `FromDatum` says.
+unsafe impl UnboxDatum for SqlRange {
+    type As<'src> = SqlRange;
+
+    unsafe fn unbox<'src>(datum: Datum<'src>) -> SqlRange
+    where
+        SqlRange: 'src,
+    {
+        // SAFETY: the caller's promise: a datum of one of these types.
+        unsafe { SqlRange::from_datum(datum.sans_lifetime(), false) }
+            .expect("the datum is not NULL")
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<'fcx> ArgAbi<'fcx> for SqlRange {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> SqlRange {
+        // SAFETY: the caller's promise: an argument of one of these types.
+        unsafe { arg.unbox_arg_using_from_datum() }.expect("the argument is not NULL")
+    }
+}
+
+// SAFETY: it is returned as the bytes that it was made of.
+unsafe impl BoxRet for SqlRange {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        match self.into_datum() {
+            // SAFETY: a value of the type that it came with, which the function returns.
+            Some(datum) => unsafe { fcinfo.return_raw_datum(datum) },
+            None => fcinfo.return_null(),
+        }
+    }
+}
+
+/// How values of a column become bins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Axis {
+    /// Integers are bins.
+    Number,
+    Time(TimeAxis),
+}
+
+/// Bin 0 begins at `origin`, microseconds since 2000; each bin is `width` microseconds wide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TimeAxis {
+    /// Of the column: date, timestamp or timestamptz.
+    pub(crate) type_oid: Oid,
+    pub(crate) origin: i128,
+    pub(crate) width: i128,
+}
+
+impl Axis {
+    /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite
+    /// times are stored as the largest and smallest numbers.
+    #[inline]
+    pub(crate) fn bin(self, value: i64, bounds: Bounds) -> i64 {
+        const MICROSECONDS_PER_DAY: i128 = 86_400_000_000;
+        let Axis::Time(TimeAxis { type_oid, origin, width }) = self else { return value };
+        let time = match type_oid {
+            pg_sys::DATEOID => i128::from(value) * MICROSECONDS_PER_DAY,
+            _ => i128::from(value),
+        };
+        let first = origin + i128::from(bounds.lo()) * width;
+        let last = origin + i128::from(bounds.hi()) * width - 1;
+        // within the bounds, so it is an i64
+        bounds.lo() + ((time.clamp(first, last) - first) / width) as i64
+    }
+}
+
+/// What is asked about a column: the bins of each range, None for an empty one, within bounds.
+pub(crate) struct Questions {
+    pub(crate) axis: Axis,
+    pub(crate) bins: Vec<Option<BinRange>>,
+    pub(crate) bounds: Bounds,
+}
+
+impl Questions {
+    /// Questions about a column of integers.
+    pub(crate) fn of_numbers(ranges: &[SqlRange], bounds: Option<&SqlRange>) -> Result<Questions> {
+        let bins: Vec<_> = ranges.iter().map(SqlRange::half_open).collect();
+        let bounds = match bounds {
+            Some(bounds) => {
+                let (lo, hi) = both_ends(bounds.half_open())?;
+                checked_bounds(lo, hi)?
+            }
+            None => {
+                let (lo, hi) = around(&bins)?;
+                checked_bounds(lo.saturating_sub(1), hi.saturating_add(1))?
+            }
+        };
+        Ok(Questions { axis: Axis::Number, bins, bounds })
+    }
+
+    /// Questions about a column of that type: date, timestamp or timestamptz.
+    pub(crate) fn of_times(
+        type_oid: Oid,
+        ranges: &[SqlRange],
+        bounds: Option<&SqlRange>,
+        bin_width: Interval,
+    ) -> Result<Questions> {
+        let width = bin_width.micros() as i128 + i128::from(bin_width.days()) * MICROS_PER_DAY;
+        if bin_width.months() != 0 || width <= 0 {
+            return Err(invalid(
+                "bin_width must be a positive interval without months",
+                "Months and years have no fixed length: use days, hours, minutes or seconds.",
+            ));
+        }
+        let unit = if type_oid == pg_sys::DATEOID { MICROS_PER_DAY } else { 1 };
+        let times: Vec<_> = ranges.iter().map(|range| range.finite(type_oid)).collect();
+        let given = bounds.map(|bounds| both_ends(bounds.finite(type_oid))).transpose()?;
+        let (start, end) = given.map_or_else(|| around(&times), Ok)?;
+        let bin = |argument: &str, time: i64| {
+            let since = (i128::from(time) - i128::from(start)) * unit;
+            if since % width != 0 {
+                return Err(invalid(
+                    format!("{argument}: an end lies inside of a bin"),
+                    "Bins begin at the lower end of bounds, or else at the least end of the \
+                     ranges. Choose ends that lie whole bins apart, or a smaller bin_width.",
+                ));
+            }
+            let bin = since / width;
+            Ok(i64::try_from(bin).unwrap_or(if bin < 0 { i64::MIN } else { i64::MAX }))
+        };
+        let end_bin = |time: Option<i64>| time.map(|time| bin("ranges", time)).transpose();
+        let bins = times.into_iter().map(|range| {
+            let of = |range: BinRange| -> Result<BinRange> {
+                Ok(BinRange { lower: end_bin(range.lower)?, upper: end_bin(range.upper)? })
+            };
+            range.map(of).transpose()
+        });
+        let bins = bins.collect::<Result<_>>()?;
+        let bounds = match given {
+            Some(_) => checked_bounds(0, bin("bounds", end)?)?,
+            None => checked_bounds(-1, bin("ranges", end)?.saturating_add(1))?,
+        };
+        let axis = TimeAxis { type_oid, origin: i128::from(start) * unit, width };
+        Ok(Questions { axis: Axis::Time(axis), bins, bounds })
+    }
+}
+
+const MICROS_PER_DAY: i128 = 86_400_000_000;
+
+fn both_ends(bounds: Option<BinRange>) -> Result<(i64, i64)> {
+    match bounds {
+        Some(BinRange { lower: Some(lo), upper: Some(hi) }) => Ok((lo, hi)),
+        Some(_) => Err(invalid("bounds must have two ends", BOUNDS_HINT)),
+        None => Err(invalid("bounds must not be empty", BOUNDS_HINT)),
+    }
+}
+
+const BOUNDS_HINT: &str = "They are public: choose them without looking, for ages '[0,100)'.";
+
+/// The least and the greatest end of all ranges.
+fn around(ranges: &[Option<BinRange>]) -> Result<(i64, i64)> {
+    let ends = || ranges.iter().flatten().flat_map(|range| [range.lower, range.upper]).flatten();
+    ends().min().zip(ends().max()).ok_or_else(|| {
+        invalid(
+            "bounds must be given where no range has an end",
+            "Without bounds, the bins are those from the least to the greatest end of the ranges.",
+        )
+    })
+}
+
+/// The bounds that two arguments give.
+pub(crate) fn checked_bounds(lo: i64, hi: i64) -> Result<Bounds> {
+    Bounds::new(lo, hi).map_err(|problem| match problem {
+        BoundsError::Empty { .. } => invalid(
+            problem.to_string(),
+            "The bins are lo, lo + 1, ..., hi - 1: for ages up to 99, lo is 0 and hi is 100.",
+        ),
+        BoundsError::TooMany { .. } => {
+            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
+                .set_hint("Use wider bins, for example bin / 10, or closer bounds.")
+        }
+    })
+}

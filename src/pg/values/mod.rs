@@ -1,0 +1,11 @@
+//! Values between SQL and Rust: the extension's types (`types`) with what they are written as
+//! (`stored`, `jsonb`), the states of aggregates (`expanded`, `running`), questions as users write
+//! them (`interval`), and the bytes behind a datum (`varlena`).
+
+pub(super) mod expanded;
+pub(super) mod interval;
+mod jsonb;
+pub(super) mod running;
+pub(super) mod stored;
+mod types;
+pub(super) mod varlena;

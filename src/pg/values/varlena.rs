@@ -1,0 +1,36 @@
+//! Values of varying length, as PostgreSQL holds them: varlenas, some of them compressed or
+//! elsewhere.
+
+use pgrx::pg_sys::{self, Datum};
+use std::slice;
+
+/// Gives `visit` the bytes of a value that is not NULL.
+///
+/// # Safety
+/// The datum is a varlena's, and lives during the call.
+#[inline]
+pub(crate) unsafe fn with_varlena<T>(datum: Datum, visit: impl FnOnce(&[u8]) -> T) -> T {
+    let given: *mut pg_sys::varlena = datum.cast_mut_ptr();
+    // SAFETY: the caller's promise; what PostgreSQL makes of it has so many bytes, and is freed
+    // only if it is a copy, after the visit.
+    unsafe {
+        let is_plain = pgrx::varatt_is_4b_u(given)
+            || (pgrx::varatt_is_1b(given) && !pgrx::varatt_is_1b_e(given));
+        let plain = if is_plain { given } else { pg_sys::pg_detoast_datum_packed(given) };
+        let length = pgrx::varsize_any_exhdr(plain);
+        let result = visit(slice::from_raw_parts(pgrx::vardata_any(plain).cast(), length));
+        if !std::ptr::eq(plain, given) {
+            pg_sys::pfree(plain.cast());
+        }
+        result
+    }
+}
+
+/// How many bytes a value takes uncompressed, with its header.
+///
+/// # Safety
+/// As for [`with_varlena`].
+pub(crate) unsafe fn raw_size(datum: Datum) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::toast_raw_datum_size(datum) }
+}
