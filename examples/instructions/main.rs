@@ -147,7 +147,7 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
     Ok(())
 }
 
-fn estimator(name: &str) -> Result<(NodeMeasurement, DiscreteLaplace), Box<dyn Error>> {
+fn estimator(name: &str) -> Result<(NodeMeasurement<'static>, DiscreteLaplace), Box<dyn Error>> {
     let estimator = Estimator::parse(name).ok_or_else(|| format!("{name}: no such estimator"))?;
     let measurement = HistogramMeasurement::new(estimator, MAX_SIZE, 1, EPSILON)?;
     let noise = DiscreteLaplace::new(measurement.noise().scale());
