@@ -1,8 +1,9 @@
 //! Releases as the extension makes them, and what has to hold for each.
 
 use crate::data::Data;
-use pg_dp::coco::{Coco, DpCoco};
-use pg_dp::hierarchy::{self, ReleasePlan};
+use pg_dp::charge::Receipt;
+use pg_dp::coco::Coco;
+use pg_dp::hierarchy::{Mechanism, Request};
 use pg_dp::noise::RandomWords;
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -41,19 +42,15 @@ pub fn release(
     shares: Option<&[f64]>,
     noise: &mut impl RandomWords,
 ) -> Result<Vec<Coco>, Box<dyn Error>> {
-    let plan = ReleasePlan::new(
-        data.tree.depth(),
-        epsilon,
-        &[words.estimator.to_string()],
-        words.consistency,
-        data.max_size as i64,
-        shares,
-        1,
-    )?;
+    let request = Request {
+        max_size: data.max_size as i64,
+        shares: shares.map(<[f64]>::to_vec),
+        ..Request::new(data.tree.depth(), epsilon).by(&[words.estimator], words.consistency)
+    };
+    let receipt = Receipt::uncharged(Mechanism::new(&request)?);
     // the releases themselves share the cores
-    let released =
-        hierarchy::release(&plan, &data.tree, data.leaves(), noise, NonZeroUsize::MIN, &mut ())?;
-    Ok(released.iter().map(DpCoco::histogram).cloned().collect())
+    let released = receipt.release(&data.tree, data.leaves(), noise, NonZeroUsize::MIN, &mut ())?;
+    Ok(released.histograms.iter().map(|region| region.histogram().clone()).collect())
 }
 
 /// Whether a release of these data keeps what it promises. `consistent`: children sum to their

@@ -1,6 +1,7 @@
 //! The measurements of M_H (Fioretto, Van Hentenryck, Zhu 2020, section 5) before any consistency.
 
-use pg_dp::coco::{Coco, CocoMechanism, Method};
+use pg_dp::charge::Receipt;
+use pg_dp::coco::{Coco, Estimator, HistogramMeasurement};
 use pg_dp::hierarchy::Tree;
 use pg_dp::noise::{RandomWords, ScaleError};
 
@@ -17,12 +18,13 @@ pub fn noisy_counts(
     words: &mut impl RandomWords,
 ) -> Result<(Vec<i64>, f64), ScaleError> {
     let share = epsilon / tree.depth() as f64;
-    let mechanism = |groups| CocoMechanism::new(Method::H, groups, max_size, 1, share);
+    let measurement = HistogramMeasurement::new(Estimator::H, max_size, 1, share)?;
     let mut counts = vec![0; truth.len() * (max_size as usize + 1)];
     for (number, region) in truth.iter().enumerate() {
-        let noisy = mechanism(region.groups())?.release_counts(region, words);
+        let of_region = Receipt::uncharged(measurement.of_groups(region.groups()));
+        let noisy = of_region.counts(region, words);
         let cells = counts.iter_mut().skip(number).step_by(truth.len());
         cells.zip(noisy).for_each(|(cell, count)| *cell = count);
     }
-    Ok((counts, mechanism(0)?.count_variance()))
+    Ok((counts, measurement.variance_of_counts()))
 }

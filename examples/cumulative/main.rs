@@ -3,8 +3,9 @@
 #[path = "../census/population.rs"]
 mod population;
 
-use pg_dp::coco::{CocoMechanism, Method};
-use pg_dp::hierarchy::{NoisyCounts, Totals, Tree, Weights, cumulative};
+use pg_dp::charge::Receipt;
+use pg_dp::coco::{Estimator, HistogramMeasurement};
+use pg_dp::hierarchy::{KnownTotals, NoisyCounts, Tree, Weights, cumulative};
 use population::Census;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -44,12 +45,12 @@ fn fit(epsilon: f64) -> Result<(), Box<dyn Error>> {
     words.set_stream(1); // the census itself is drawn from stream 0
     let sizes = census.max_size as usize + 1;
     let mut values = vec![0.0; truth.len() * sizes];
+    let share = epsilon / tree.depth() as f64;
+    let measurement = HistogramMeasurement::new(Estimator::HcL2, census.max_size, 1, share)
+        .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
     for (number, region) in truth.iter().enumerate() {
-        let share = epsilon / tree.depth() as f64;
-        let groups = region.groups();
-        let mechanism = CocoMechanism::new(Method::HcL2, groups, census.max_size, 1, share)
-            .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
-        let noisy = mechanism.release_cumulative(region, words);
+        let of_region = Receipt::uncharged(measurement.of_groups(region.groups()));
+        let noisy = of_region.cumulative_counts(region, words);
         let cells = values.iter_mut().skip(number).step_by(truth.len());
         cells.zip(noisy).for_each(|(cell, count)| *cell = count as f64);
     }
@@ -57,7 +58,7 @@ fn fit(epsilon: f64) -> Result<(), Box<dyn Error>> {
     let noisy = NoisyCounts::new(&tree, sizes, &values, Weights::Equal);
 
     let begin = Instant::now();
-    let fit = cumulative(&noisy, Totals::Regions(&totals));
+    let fit = cumulative(&noisy, KnownTotals::Regions(&totals));
     println!(
         "epsilon {epsilon}: {} cells in {:.2} s; lower bound {:.1}, real-valued solution {:.1} \
          ({:.1e} above it), integers {:.1} ({:.1e} above it)",

@@ -1,9 +1,10 @@
 //! One release of made-up data inside a function that callgrind is told to count: how the number of
 //! instructions depends on data and on noise. benches/instructions runs it.
 
-use pg_dp::coco::{Coco, CocoMechanism, Method, Run};
-use pg_dp::hierarchy::{ReleasePlan, Tree, release};
-use pg_dp::noise::{DiscreteLaplace, Scale};
+use pg_dp::charge::Receipt;
+use pg_dp::coco::{Coco, Estimator, HistogramMeasurement, NodeMeasurement, Run};
+use pg_dp::hierarchy::{Mechanism, Request, Tree};
+use pg_dp::noise::DiscreteLaplace;
 use pg_dp::ranges::RangePlan;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -101,26 +102,28 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
     let words = &mut ChaCha20Rng::seed_from_u64(seed);
     match phase {
         "release" => {
-            let (mechanism, _) = estimator(method)?;
+            let (measurement, _) = estimator(method)?;
             let truth = data.histogram(GROUPS, MAX_SIZE);
-            mechanism.release(&truth, words); // makes the tables of the noise
-            counted(|| mechanism.release(&truth, words));
+            let receipt = || Receipt::uncharged(measurement.clone());
+            receipt().estimate(&truth, words); // makes the tables of the noise
+            let receipt = receipt();
+            counted(|| receipt.estimate(&truth, words));
         }
         "replay" => {
-            let (mechanism, noise) = estimator(method)?;
-            let answers = answers(&mechanism, &noise, words);
+            let (measurement, noise) = estimator(method)?;
+            let answers = answers(&measurement, &noise, words);
             let truth = data.histogram(GROUPS, MAX_SIZE);
             let mut given = answers.into_iter();
             counted(|| {
-                mechanism.estimate(&truth, |exact| {
+                measurement.estimate(&truth, |exact| {
                     black_box(exact);
                     given.next().unwrap_or(0)
                 })
             });
         }
         "noise" => {
-            let (mechanism, noise) = estimator(method)?;
-            let draws = answers(&mechanism, &noise, words).len();
+            let (measurement, noise) = estimator(method)?;
+            let draws = answers(&measurement, &noise, words).len();
             counted(|| (0..draws).map(|_| noise.sample(words)).fold(0, i64::wrapping_add));
         }
         "sums" => {
@@ -129,9 +132,9 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
         }
         "hierarchy" => {
             let (tree, leaves) = regions(data)?;
-            let estimators = [method.to_string()];
-            let plan = ReleasePlan::new(tree.depth(), 1.0, &estimators, "matching", 1000, None, 1)?;
-            counted(|| release(&plan, &tree, leaves, words, NonZeroUsize::MIN, &mut ()))?;
+            let request = Request::new(tree.depth(), 1.0).by(&[method], "matching").up_to(1000);
+            let receipt = Receipt::uncharged(Mechanism::new(&request)?);
+            counted(|| receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ()))?;
         }
         "ranges" => {
             let bins = 1 << 16;
@@ -144,20 +147,21 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
     Ok(())
 }
 
-fn estimator(word: &str) -> Result<(CocoMechanism, DiscreteLaplace), Box<dyn Error>> {
-    let method = Method::parse(word).ok_or_else(|| format!("{word}: no such estimator"))?;
-    let noise = DiscreteLaplace::new(Scale::new(method.sensitivity().into(), EPSILON)?);
-    Ok((CocoMechanism::new(method, GROUPS, MAX_SIZE, 1, EPSILON)?, noise))
+fn estimator(name: &str) -> Result<(NodeMeasurement<'static>, DiscreteLaplace), Box<dyn Error>> {
+    let estimator = Estimator::parse(name).ok_or_else(|| format!("{name}: no such estimator"))?;
+    let measurement = HistogramMeasurement::new(estimator, MAX_SIZE, 1, EPSILON)?;
+    let noise = DiscreteLaplace::new(measurement.noise().scale());
+    Ok((measurement.of_groups(GROUPS), noise))
 }
 
 /// What is measured of the data `tail`, with noise.
 fn answers(
-    mechanism: &CocoMechanism,
+    measurement: &NodeMeasurement,
     noise: &DiscreteLaplace,
     words: &mut ChaCha20Rng,
 ) -> Vec<i64> {
     let mut answers = Vec::new();
-    mechanism.estimate(&Data::Tail.histogram(GROUPS, MAX_SIZE), |exact| {
+    measurement.estimate(&Data::Tail.histogram(GROUPS, MAX_SIZE), |exact| {
         let answer = exact + noise.sample(words);
         answers.push(answer);
         answer

@@ -4,9 +4,10 @@
 #[path = "../census/population.rs"]
 mod population;
 
-use pg_dp::coco::{Coco, CocoMechanism, Profile};
-use pg_dp::hierarchy::{LevelPlan, ReleasePlan, Tree, release};
-use pg_dp::noise::{DiscreteLaplace, Scale, words_from_system};
+use pg_dp::charge::Receipt;
+use pg_dp::coco::{Coco, HistogramMeasurement, NodeMeasurement, Profile};
+use pg_dp::hierarchy::{Mechanism, ReleasePlan, Request, Tree};
+use pg_dp::noise::{DiscreteLaplace, words_from_system};
 use population::Census;
 use std::error::Error;
 use std::fs::read_to_string;
@@ -57,13 +58,14 @@ fn measure(
 ) -> Result<String, Box<dyn Error>> {
     let census = Census::default();
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
-    let estimators = [estimator.to_string()];
-    let plan = ReleasePlan::new(tree.depth(), 1.0, &estimators, consistency, max_size, None, 1)?;
+    let request = Request::new(tree.depth(), 1.0).by(&[estimator], consistency).up_to(max_size);
+    let plan = ReleasePlan::new(&request)?;
+    let receipt = Receipt::uncharged(Mechanism::new(&request)?);
     let truth = tree.sums(leaves.clone());
 
     let (begin, processors) = (Instant::now(), processor_seconds());
     let words = &mut words_from_system()?;
-    let released = release(&plan, &tree, leaves, words, threads, &mut ())?;
+    let released = receipt.release(&tree, leaves, words, threads, &mut ())?;
     let (seconds, processors) = (begin.elapsed().as_secs_f64(), processor_seconds() - processors);
     let peak = peak_bytes()?;
     black_box(released);
@@ -110,11 +112,13 @@ impl Draws {
 fn draws(plan: &ReleasePlan, tree: &Tree, truth: &[Coco]) -> Result<Vec<Draws>, Box<dyn Error>> {
     let mut draws = Vec::new();
     let mut profiles: Vec<Option<Profile>> = vec![None; truth.len()];
-    for (level, level_plan) in plan.levels().iter().enumerate() {
-        let Some(level_plan) = level_plan else { continue };
+    for (level, measurement) in plan.levels().iter().enumerate() {
+        let Some(measurement) = measurement else { continue };
+        let of_regions = measurement.of_regions().ok_or("a chain has no regions of its own")?;
         for (region, parent) in tree.level(level).zip(tree.parents(level)) {
             let parent = parent.and_then(|parent| profiles[parent].as_ref());
-            let (of_region, profile) = draws_of_region(plan, level_plan, &truth[region], parent)?;
+            let (of_region, profile) =
+                draws_of_region(plan, of_regions.of_histogram(), &truth[region], parent)?;
             draws.push(of_region);
             profiles[region] = Some(profile);
         }
@@ -124,18 +128,18 @@ fn draws(plan: &ReleasePlan, tree: &Tree, truth: &[Coco]) -> Result<Vec<Draws>, 
 
 fn draws_of_region(
     plan: &ReleasePlan,
-    level: &LevelPlan,
+    measurement: &HistogramMeasurement,
     truth: &Coco,
     parent: Option<&Profile>,
 ) -> Result<(Draws, Profile), Box<dyn Error>> {
-    let mut mechanism = plan.mechanism(level, truth.groups())?;
+    let mut of_region = measurement.of_groups(truth.groups());
     if let Some(parent) = parent {
-        mechanism = mechanism.below(parent);
+        of_region = of_region.below(parent);
     }
-    let noise = DiscreteLaplace::new(Scale::new(level.method.sensitivity().into(), level.epsilon)?);
+    let noise = DiscreteLaplace::new(of_region.noise().scale());
     let mut words = words_from_system()?;
     let (mut all, mut first) = (0, Vec::new());
-    let estimate = mechanism.estimate(truth, |exact| {
+    let estimate = of_region.estimate(truth, |exact| {
         let noisy = exact + noise.sample(&mut words);
         all += 1;
         if all <= plan.max_size() {
@@ -143,16 +147,16 @@ fn draws_of_region(
         }
         noisy
     });
-    let columns = columns(&mechanism, first);
+    let columns = columns(&of_region, first);
     let above = truth.runs().iter().filter(|run| run.size >= columns).map(|run| run.groups).sum();
     Ok((Draws { all, columns, above }, Profile::new(&estimate, plan.max_size())))
 }
 
 /// How many of the noisy numbers are columns: as many as are measured of a histogram without groups,
 /// which has no rows, where they come out the same.
-fn columns(mechanism: &CocoMechanism, noisy: Vec<i64>) -> u64 {
+fn columns(of_region: &NodeMeasurement, noisy: Vec<i64>) -> u64 {
     let (mut count, mut noisy) = (0, noisy.into_iter());
-    mechanism.estimate(&Coco::default(), |_| {
+    of_region.estimate(&Coco::default(), |_| {
         count += 1;
         noisy.next().unwrap_or(0)
     });

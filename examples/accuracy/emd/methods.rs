@@ -1,13 +1,14 @@
 //! What is compared in earth mover's distance. A new method is a line in [`compared`].
 
 use crate::releases::Words;
-use pg_dp::coco::Method;
+use pg_dp::coco::Estimator;
 use pg_dp::hierarchy::Merge;
 
 /// What every region is measured by once per run; methods combine these.
-pub const ESTIMATORS: [Method; 4] = [Method::Hc, Method::Hg, Method::HcL2, Method::H];
+pub const ESTIMATORS: [Estimator; 4] =
+    [Estimator::Hc, Estimator::Hg, Estimator::HcL2, Estimator::H];
 /// Those that Kuo et al. combine.
-const PUBLISHED: [Method; 2] = [Method::Hc, Method::Hg];
+const PUBLISHED: [Estimator; 2] = [Estimator::Hc, Estimator::Hg];
 
 pub struct Compared {
     pub name: String,
@@ -20,7 +21,7 @@ pub enum How {
     /// A release of its own, with the same share of epsilon for each level.
     Released(Words),
     /// An estimator for each level, of [`ESTIMATORS`], made consistent by matching or not at all.
-    Measured { estimators: Vec<Method>, merge: Option<Merge> },
+    Measured { estimators: Vec<Estimator>, merge: Option<Merge> },
 }
 
 impl Compared {
@@ -29,8 +30,8 @@ impl Compared {
         Compared { name, how: How::Released(Words { estimator, consistency }) }
     }
 
-    fn measured(estimators: Vec<Method>, merge: Option<Merge>) -> Compared {
-        let of_levels: Vec<String> = estimators.iter().map(Method::to_string).collect();
+    fn measured(estimators: Vec<Estimator>, merge: Option<Merge>) -> Compared {
+        let of_levels: Vec<String> = estimators.iter().map(Estimator::to_string).collect();
         let consistency = match merge {
             Some(Merge::Weighted) => "matching",
             Some(Merge::Mean) => "matching_unweighted",
@@ -60,7 +61,7 @@ pub fn compared(levels: usize) -> Vec<Compared> {
     // one bit per level, the root's first
     let combinations = (0..1usize << levels)
         .map(|bits| (0..levels).rev().map(|level| PUBLISHED[bits >> level & 1]).collect());
-    let combinations: Vec<Vec<Method>> = combinations.collect();
+    let combinations: Vec<Vec<Estimator>> = combinations.collect();
     let uniform = |estimator, merge| Compared::measured(vec![estimator; levels], merge);
 
     let mut compared = vec![
@@ -77,12 +78,12 @@ pub fn compared(levels: usize) -> Vec<Compared> {
         compared.extend(all(Merge::Mean));
     }
     compared.extend([
-        uniform(Method::Hc, None),
-        uniform(Method::Hg, None),
+        uniform(Estimator::Hc, None),
+        uniform(Estimator::Hg, None),
         Compared::released("Hc", "bottom_up"),
         Compared::released("Hg", "bottom_up"),
-        uniform(Method::HcL2, Some(Merge::Weighted)),
-        uniform(Method::H, Some(Merge::Weighted)),
+        uniform(Estimator::HcL2, Some(Merge::Weighted)),
+        uniform(Estimator::H, Some(Merge::Weighted)),
     ]);
     compared
 }

@@ -11,7 +11,8 @@ use crate::parallel;
 use crate::releases::{DEFAULT, check, checked_release};
 use crate::statistics::Mean;
 use methods::{Compared, ESTIMATORS, How, compared};
-use pg_dp::coco::{Coco, CocoMechanism, Estimate, Method, emd};
+use pg_dp::charge::Receipt;
+use pg_dp::coco::{Coco, Estimate, Estimator, HistogramMeasurement, emd};
 use pg_dp::hierarchy::matched;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -170,17 +171,17 @@ fn measure_cell(
     streams: Streams,
 ) -> Result<Cell, Box<dyn Error>> {
     let all = hierarchies.all();
-    let mut measured = Vec::new();
+    let mut measured: Vec<Vec<Estimate>> = Vec::new();
     for level in 0..all.tree.depth() {
-        for method in ESTIMATORS {
+        for estimator in ESTIMATORS {
             let mut words = streams.get(measured.len());
+            let measurement = HistogramMeasurement::new(estimator, all.max_size, 1, epsilon)?;
             let estimate = |region: &Coco| {
-                let (groups, max_size) = (region.groups(), all.max_size);
-                let mechanism = CocoMechanism::new(method, groups, max_size, 1, epsilon)?;
-                Ok(mechanism.release(region, &mut words))
+                let of_region = measurement.of_groups(region.groups());
+                Receipt::uncharged(of_region).estimate(region, &mut words)
             };
             let regions = all.truth[all.tree.level(level)].iter();
-            measured.push(regions.map(estimate).collect::<Result<Vec<_>, Box<dyn Error>>>()?);
+            measured.push(regions.map(estimate).collect());
         }
     }
     let mut cell = [vec![], vec![]];
@@ -212,7 +213,7 @@ fn released(
             checked_release(data, of_all, *asked, shares, words)
         }
         How::Measured { estimators, merge } => {
-            let of_level = |(level, estimator): (usize, &Method)| {
+            let of_level = |(level, estimator): (usize, &Estimator)| {
                 let place = ESTIMATORS.iter().position(|measured| measured == estimator);
                 measured[level * ESTIMATORS.len() + place.expect("what is combined is measured")]
                     .clone()

@@ -1,7 +1,6 @@
 //! What an estimator is.
 
 use super::columns::columns;
-use super::cut::{CutAt, Profile};
 use super::node::NoisyNode;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
@@ -65,10 +64,5 @@ pub(super) trait HistogramEstimator {
     /// Whether a node is measured otherwise where an estimate of the region above it is known.
     fn follows(&self) -> bool {
         false
-    }
-
-    /// How a node below a region with this released profile is measured, if that makes a difference.
-    fn below(&self, _node: &NoisyNode, _parent: &Profile) -> Option<CutAt> {
-        None
     }
 }

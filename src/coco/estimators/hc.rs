@@ -34,7 +34,7 @@ impl HistogramEstimator for Hc {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
-        CutAt::public(node.max_size).estimate(node, truth, add_noise)
+        CutAt(node.max_size).estimate(node, truth, add_noise)
     }
 
     fn cumulative_counts(

@@ -33,6 +33,6 @@ impl HistogramEstimator for Hg {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
-        CutAt::public(0).estimate(node, truth, add_noise)
+        CutAt(0).estimate(node, truth, add_noise)
     }
 }

@@ -1,8 +1,8 @@
 //! What is measured of histograms: an estimator, and the noise that its sensitivity asks for.
 
-use super::cut::{CutAt, Profile};
 use super::estimator::HistogramEstimator;
 use super::node::NoisyNode;
+use super::profile::Profile;
 use super::table::Estimator;
 use crate::charge::Receipt;
 use crate::coco::estimate::Estimate;
@@ -25,11 +25,10 @@ pub struct HistogramMeasurement {
 
 /// What is measured of one histogram, whose number of groups is public.
 #[derive(Debug, Clone)]
-pub struct NodeMeasurement {
+pub struct NodeMeasurement<'a> {
     of_all: HistogramMeasurement,
     groups: u64,
-    /// What takes the estimator's place below a released region.
-    below: Option<CutAt>,
+    parent: Option<&'a Profile>,
 }
 
 impl HistogramMeasurement {
@@ -81,17 +80,16 @@ impl HistogramMeasurement {
     }
 
     /// For a histogram of so many groups, which are public.
-    pub fn of_groups(&self, groups: u64) -> NodeMeasurement {
-        NodeMeasurement { of_all: self.clone(), groups, below: None }
+    pub fn of_groups(&self, groups: u64) -> NodeMeasurement<'static> {
+        NodeMeasurement { of_all: self.clone(), groups, parent: None }
     }
 }
 
-impl NodeMeasurement {
+impl<'a> NodeMeasurement<'a> {
     /// Where the region that this one lies in has the released profile, which tells more of what to
     /// measure, and what to expect, if the estimator leaves that open.
-    pub fn below(mut self, parent: &Profile) -> NodeMeasurement {
-        self.below = self.of_all.estimator.below(&self.node(), parent);
-        self
+    pub fn below<'b>(self, parent: &'b Profile) -> NodeMeasurement<'b> {
+        NodeMeasurement { of_all: self.of_all, groups: self.groups, parent: Some(parent) }
     }
 
     /// Its sensitivity, epsilon and variance.
@@ -99,13 +97,14 @@ impl NodeMeasurement {
         &self.of_all.noise
     }
 
-    fn node(&self) -> NoisyNode {
+    fn node(&self) -> NoisyNode<'a> {
         let HistogramMeasurement { max_size, noise, .. } = &self.of_all;
         NoisyNode {
             groups: self.groups,
             max_size: *max_size,
             scale: noise.scale().as_f64(),
             variance: noise.variance(),
+            parent: self.parent,
         }
     }
 
@@ -117,10 +116,7 @@ impl NodeMeasurement {
         if self.groups == 0 {
             return Estimate::default(); // all is public: there is nothing to measure
         }
-        match &self.below {
-            Some(cut) => cut.estimate(&self.node(), truth, add_noise),
-            None => self.of_all.estimator.estimate(&self.node(), truth, add_noise),
-        }
+        self.of_all.estimator.estimate(&self.node(), truth, add_noise)
     }
 
     /// An estimate with the noise of the measurement.
@@ -162,7 +158,7 @@ impl NodeMeasurement {
 }
 
 /// Measurements by themselves are nobody's release: no ledger takes them.
-impl<P> Receipt<NodeMeasurement, P> {
+impl<P> Receipt<NodeMeasurement<'_>, P> {
     /// An estimate of the histogram, whose number of groups is the one that the measurement is for.
     pub fn estimate<R: RandomWords + ?Sized>(self, truth: &Coco, words: &mut R) -> Estimate {
         self.into_mechanism().release(truth, words)

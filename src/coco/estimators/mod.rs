@@ -9,10 +9,11 @@ mod hc_l2;
 mod hg;
 mod measurement;
 mod node;
+mod profile;
 mod table;
 
-pub use cut::Profile;
 pub use measurement::{HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement};
+pub use profile::Profile;
 pub use table::Estimator;
 
 #[cfg(test)]

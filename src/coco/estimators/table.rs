@@ -1,7 +1,7 @@
 //! Every estimator that there is. A new one is a file beside this, a line in each list here, and its
 //! proof in the file: what is measured, and by how much one entity can move it.
 
-use super::cut::{Cut, CutAt, Profile};
+use super::cut::{Cut, CutAt};
 use super::estimator::HistogramEstimator;
 use super::h::H;
 use super::hc::Hc;
@@ -70,7 +70,7 @@ macro_rules! ask {
             Estimator::HcL2 => ask!(@ HcL2, $it => $answer),
             Estimator::Hg => ask!(@ Hg, $it => $answer),
             Estimator::Cut => ask!(@ Cut, $it => $answer),
-            Estimator::CutAt(cut) => ask!(@ CutAt::public(*cut), $it => $answer),
+            Estimator::CutAt(cut) => ask!(@ CutAt(*cut), $it => $answer),
         }
     };
     (@ $own:expr, $it:ident => $answer:expr) => {{
@@ -125,9 +125,5 @@ impl HistogramEstimator for Estimator {
 
     fn follows(&self) -> bool {
         ask!(self, it => it.follows())
-    }
-
-    fn below(&self, node: &NoisyNode, parent: &Profile) -> Option<CutAt> {
-        ask!(self, it => it.below(node, parent))
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn of_groups(
     max_size: u64,
     rows_per_unit: u32,
     epsilon: f64,
-) -> NodeMeasurement {
+) -> NodeMeasurement<'static> {
     let of_all = HistogramMeasurement::new(estimator, max_size, rows_per_unit, epsilon);
     of_all.unwrap().of_groups(groups)
 }
@@ -117,27 +117,29 @@ fn a_cut_anywhere_has_sensitivity_one() {
     }
 }
 
-/// A cut and columns that a region above tells, one that is like this one and one that is not.
-fn below(groups: u64, max_size: u64, epsilon: f64) -> [NodeMeasurement; 2] {
+/// Regions above: one like those that are tested below it, and one that is not.
+fn parents(max_size: u64) -> [Profile; 2] {
     [[1, 1, 2, 2, 3, 3, 3, 4, 5, 5, 5, 6], [30, 30, 31, 32, 40, 41, 42, 43, 44, 45, 46, 47]].map(
         |sizes| {
             let parent = of_groups(Estimator::Hg, 12, max_size, 1, 1.0);
             let parent = parent.estimate(&of_sizes(&sizes), |exact| exact);
-            let measurement = of_groups(Estimator::Cut, groups, max_size, 1, epsilon);
-            measurement.below(&Profile::new(&parent, max_size))
+            Profile::new(&parent, max_size)
         },
     )
 }
 
 #[test]
 fn below_a_region_the_sensitivity_stays_one() {
+    let parents = parents(7);
     for sizes in multisets(6, 6) {
         let truth = of_sizes(&sizes);
         for i in (0..sizes.len()).filter(|&i| i == 0 || sizes[i] > sizes[i - 1]) {
             let mut more = sizes.clone();
             more[i] += 1;
             let more = of_sizes(&more);
-            for measurement in below(truth.groups(), 7, 1.0) {
+            for parent in &parents {
+                let measurement = of_groups(Estimator::Cut, truth.groups(), 7, 1, 1.0);
+                let measurement = measurement.below(parent);
                 for outputs in outputs(&measurement, &truth) {
                     let distance = distance(&measurement, [&truth, &more], &outputs);
                     assert_eq!(distance, 1, "{sizes:?}");
@@ -152,7 +154,8 @@ fn below_a_region_any_noise_leaves_g_groups_within_the_size_limits() {
     let mut words = words_from_system().unwrap();
     let truth = of_sizes(&[0, 0, 1, 3, 3, 8, 40]);
     for epsilon in [0.001, 0.1, 1.0, 1e6] {
-        for measurement in below(7, 30, epsilon) {
+        for parent in &parents(30) {
+            let measurement = of_groups(Estimator::Cut, 7, 30, 1, epsilon).below(parent);
             for _ in 0..50 {
                 let estimate = measurement.release(&truth, &mut words);
                 let histogram = estimate.histogram();

@@ -14,25 +14,9 @@
 //! variance d, and columns are smoothed accordingly ([`prior`](super::prior)): a walk with steps of
 //! variance d, seen through noise of variance about t^2, is known to within about sqrt(t) d^(1/4). The
 //! two are equal at d = t^(-2/5) where that is less than 1: smoothing pays for somewhat more columns.
-//!
-//! Sizes are looked at in stretches between 0, 1, 2, 3, 4, 6, 8, 12, 16, ... and K, since what is
-//! known of a density is noisy, and the error changes little within a factor of 1.5 of the best cut.
 
-use crate::coco::estimate::Estimate;
 use crate::coco::estimators::node::NoisyNode;
-use crate::coco::histogram::Coco;
-use std::iter::{once, successors};
-
-/// 1, 2, 3, 4, 6, 8, 12, ...: powers of two, and what lies halfway between them.
-fn next_edge(edge: u64) -> u64 {
-    if edge.is_power_of_two() { edge + (edge / 2).max(1) } else { edge + edge / 3 }
-}
-
-/// All edges below `max_size`, and `max_size`.
-fn edges(max_size: u64) -> impl Iterator<Item = u64> {
-    let inner = successors(Some(1), |edge| Some(next_edge(*edge)));
-    inner.take_while(move |edge| *edge < max_size).chain(once(max_size))
-}
+use crate::coco::estimators::profile::Profile;
 
 /// How much larger the error of rows is than that of smoothed columns where there are `density`
 /// groups per size: for one size, and as a multiple of t.
@@ -42,57 +26,20 @@ fn saving(density: f64, scale: f64) -> f64 {
     rows - columns
 }
 
-/// A released estimate as the nodes below it see it: how many groups it has in each stretch of sizes
-/// tells their cuts, and how many of each size what to expect of their columns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
-    /// Per stretch, without those of size K, which every cut measures alike.
-    groups: Vec<u64>,
-    histogram: Coco,
-}
-
-impl Profile {
-    /// `max_size`: the public K of the estimate and of all nodes below it.
-    pub fn new(estimate: &Estimate, max_size: u64) -> Profile {
-        let mut runs = estimate.runs().iter().peekable();
-        let mut groups_below = |edge: u64| {
-            let mut groups = 0;
-            while let Some(run) = runs.next_if(|run| run.size < edge) {
-                groups += run.groups;
-            }
-            groups
-        };
-        Profile {
-            groups: edges(max_size).map(&mut groups_below).collect(),
-            histogram: estimate.histogram(),
+/// The cut with the least predicted error for a node where groups of all sizes are rarer than in the
+/// region above, in proportion.
+pub(super) fn cut_below(parent: &Profile, node: &NoisyNode) -> u64 {
+    let share = parent.share(node.groups);
+    let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
+    for (edge, groups) in parent.stretches(node.max_size) {
+        let sizes = (edge - from) as f64;
+        saved += sizes * saving(groups as f64 * share / sizes, node.scale);
+        if saved > best.0 {
+            best = (saved, edge);
         }
+        from = edge;
     }
-
-    /// The share of the region's groups that a region within it has.
-    pub(super) fn share(&self, node: &NoisyNode) -> f64 {
-        node.groups as f64 / (self.histogram.groups() as f64).max(1.0)
-    }
-
-    /// The released numbers of groups.
-    pub(super) fn histogram(&self) -> &Coco {
-        &self.histogram
-    }
-
-    /// The cut with the least predicted error for a node where groups of all sizes are rarer in
-    /// proportion.
-    pub(super) fn cut(&self, node: &NoisyNode) -> u64 {
-        let share = self.share(node);
-        let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
-        for (edge, groups) in edges(node.max_size).zip(&self.groups) {
-            let sizes = (edge - from) as f64;
-            saved += sizes * saving(*groups as f64 * share / sizes, node.scale);
-            if saved > best.0 {
-                best = (saved, edge);
-            }
-            from = edge;
-        }
-        best.1
-    }
+    best.1
 }
 
 /// Whether the noisy columns so far say that rows should follow: since the last edge there was less
@@ -115,10 +62,10 @@ pub(super) fn cut_here(node: &NoisyNode, noisy: &[i64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coco::EstimatedRun;
+    use crate::coco::{Estimate, EstimatedRun};
 
-    fn node(groups: u64, max_size: u64, scale: f64) -> NoisyNode {
-        NoisyNode { groups, max_size, scale, variance: 2.0 * scale * scale }
+    fn node(groups: u64, max_size: u64, scale: f64) -> NoisyNode<'static> {
+        NoisyNode { groups, max_size, scale, variance: 2.0 * scale * scale, parent: None }
     }
 
     /// About `density` / size^2 groups of each size up to 10,000.
@@ -131,13 +78,6 @@ mod tests {
         Estimate::new((1..10_000).map(run).collect())
     }
 
-    #[test]
-    fn edges_grow_by_at_most_a_half_and_end_with_the_largest_size() {
-        assert_eq!(edges(20).collect::<Vec<_>>(), [1, 2, 3, 4, 6, 8, 12, 16, 20]);
-        assert_eq!(edges(1).collect::<Vec<_>>(), [1]);
-        assert_eq!(edges(8).last(), Some(8));
-    }
-
     /// A density of d is at 100 d^(-1/2) for the parent and, for a child with 1/25 of its groups, at
     /// 20 d^(-1/2). Rows are as good as columns where d is 1 or, if that is less, t^(-2/5).
     #[test]
@@ -147,15 +87,15 @@ mod tests {
         let profile = Profile::new(&parent, 10_000);
         for (scale, density) in [(0.5, 1.0), (1.0, 1.0), (10.0, 0.4), (100.0, 0.16f64)] {
             let ratio = |groups, size: f64| {
-                profile.cut(&node(groups, 10_000, scale)) as f64 / (size / density.sqrt())
+                cut_below(&profile, &node(groups, 10_000, scale)) as f64 / (size / density.sqrt())
             };
             for ratio in [ratio(groups, 100.0), ratio(groups / 25, 20.0)] {
                 assert!((0.6..1.7).contains(&ratio), "{scale}: {ratio}");
             }
             let node = node(u64::MAX / 2, 1000, scale);
-            assert_eq!(Profile::new(&parent, 1000).cut(&node), 1000);
+            assert_eq!(cut_below(&Profile::new(&parent, 1000), &node), 1000);
         }
-        assert!(profile.cut(&node(1, 10_000, 1.0)) <= 2);
+        assert!(cut_below(&profile, &node(1, 10_000, 1.0)) <= 2);
     }
 
     /// Sizes that hardly occur can lie below those that matter.
@@ -163,12 +103,12 @@ mod tests {
     fn a_late_crowd_is_measured_by_columns() {
         let crowd = (100..200).map(|size| EstimatedRun { size, variance: 1.0, groups: 1000 });
         let profile = Profile::new(&Estimate::new(crowd.collect()), 10_000);
-        assert_eq!(profile.cut(&node(100_000, 10_000, 1.0)), 256);
+        assert_eq!(cut_below(&profile, &node(100_000, 10_000, 1.0)), 256);
     }
 
     #[test]
     fn an_estimate_without_groups_tells_nothing() {
-        assert_eq!(Profile::new(&Estimate::default(), 10).cut(&node(5, 10, 1.0)), 0);
+        assert_eq!(cut_below(&Profile::new(&Estimate::default(), 10), &node(5, 10, 1.0)), 0);
     }
 
     #[test]

@@ -6,32 +6,19 @@ mod choice;
 mod prior;
 mod strips;
 
-pub use choice::Profile;
-
 use super::estimator::HistogramEstimator;
 use super::node::NoisyNode;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
+use choice::cut_below;
 use prior::ColumnPrior;
 use strips::Strips;
 
-/// The noisy columns tell where to cut, or the region above.
+/// The region above tells where to cut, or, where there is none, the noisy columns as they come.
 pub(super) struct Cut;
 
-/// A cut that is known before anything is measured; one beyond K is at K.
-#[derive(Debug, Clone)]
-pub(super) struct CutAt {
-    cut: u64,
-    /// What the released estimate of the region above says of the columns.
-    prior: Option<ColumnPrior>,
-}
-
-impl CutAt {
-    /// A public cut.
-    pub(super) fn public(cut: u64) -> CutAt {
-        CutAt { cut, prior: None }
-    }
-}
+/// A public cut; one beyond K is at K.
+pub(super) struct CutAt(pub u64);
 
 /// For how many draws the processor's time to smooth one column would do.
 const DRAWS_PER_COLUMN: u64 = 50;
@@ -57,12 +44,12 @@ impl HistogramEstimator for Cut {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
-        Strips { node, prior: None }.estimate(truth, None, add_noise)
-    }
-
-    fn below(&self, node: &NoisyNode, parent: &Profile) -> Option<CutAt> {
-        let cut = parent.cut(node);
-        Some(CutAt { cut, prior: ColumnPrior::new(parent, node, cut) })
+        let Some(parent) = node.parent else {
+            return Strips { node, prior: None }.estimate(truth, None, add_noise);
+        };
+        let cut = cut_below(parent, node);
+        let prior = ColumnPrior::new(parent, node, cut);
+        Strips { node, prior: prior.as_ref() }.estimate(truth, Some(cut), add_noise)
     }
 
     fn follows(&self) -> bool {
@@ -77,7 +64,7 @@ impl HistogramEstimator for CutAt {
     }
 
     fn work(&self, groups: u64, _max_size: u64, _below: bool) -> u64 {
-        groups.saturating_add(self.cut)
+        groups.saturating_add(self.0)
     }
 
     fn variance_of_counts(&self, variance: f64) -> f64 {
@@ -90,8 +77,7 @@ impl HistogramEstimator for CutAt {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
-        let strips = Strips { node, prior: self.prior.as_ref() };
-        strips.estimate(truth, Some(self.cut), add_noise)
+        Strips { node, prior: None }.estimate(truth, Some(self.0), add_noise)
     }
 }
 

@@ -20,8 +20,8 @@
 //!
 //! All of this is computed from what was released, of the parent and of the child: post-processing.
 
-use super::choice::Profile;
 use crate::coco::estimators::node::NoisyNode;
+use crate::coco::estimators::profile::Profile;
 use crate::fit::{LaplaceNoise, Normal, Walk};
 
 /// The values of d. The last leaves the columns as they are measured.
@@ -52,7 +52,7 @@ impl ColumnPrior {
         if node.groups == 0 || !few || node.variance < LEAST_VARIANCE {
             return None;
         }
-        let share = parent.share(node);
+        let share = parent.share(node.groups);
         let mut of_size = vec![0.0; cut as usize];
         let mut beyond = 0.0;
         for run in parent.histogram().runs() {
@@ -89,6 +89,7 @@ impl ColumnPrior {
 
 #[cfg(test)]
 mod tests {
+    use super::super::choice::cut_below;
     use super::*;
     use crate::coco::estimators::tests::of_groups;
     use crate::coco::{Coco, Estimate, EstimatedRun, Estimator, Run, emd};
@@ -113,8 +114,14 @@ mod tests {
         let profile = Profile::new(&exact(parent), MAX_SIZE);
         let of = |estimator| of_groups(estimator, child.groups(), MAX_SIZE, 1, epsilon);
         let (groups, scale) = (child.groups(), 1.0 / epsilon);
-        let node = NoisyNode { groups, max_size: MAX_SIZE, scale, variance: 2.0 * scale * scale };
-        let alone = Estimator::CutAt(profile.cut(&node));
+        let node = NoisyNode {
+            groups,
+            max_size: MAX_SIZE,
+            scale,
+            variance: 2.0 * scale * scale,
+            parent: None,
+        };
+        let alone = Estimator::CutAt(cut_below(&profile, &node));
         [of(Estimator::Cut).below(&profile), of(alone)].map(|measurement| {
             let errors = (0..40).map(|seed| {
                 let mut words = ChaCha20Rng::seed_from_u64(seed);
@@ -148,7 +155,7 @@ mod tests {
     fn expected_numbers_are_the_parents_in_proportion() {
         let parent = [(1, 60), (3, 20), (9, 20)].map(|(size, groups)| Run { size, groups });
         let profile = Profile::new(&exact(&parent.into_iter().collect()), 10);
-        let node = NoisyNode { groups: 10, max_size: 10, scale: 1.0, variance: 2.0 };
+        let node = NoisyNode { groups: 10, max_size: 10, scale: 1.0, variance: 2.0, parent: None };
         let prior = ColumnPrior::new(&profile, &node, 4).unwrap();
         assert_eq!(
             prior,
@@ -160,7 +167,8 @@ mod tests {
     #[test]
     fn nothing_is_smoothed_without_need() {
         let profile = Profile::new(&exact(&falling(1_000_000, 1)), MAX_SIZE);
-        let node = NoisyNode { groups: 10, max_size: 1 << 20, scale: 1.0, variance: 2.0 };
+        let node =
+            NoisyNode { groups: 10, max_size: 1 << 20, scale: 1.0, variance: 2.0, parent: None };
         let prior = |node: NoisyNode, cut| ColumnPrior::new(&profile, &node, cut);
         assert!(prior(node, 1).is_some() && prior(node, 1 << 16).is_some());
         assert!(prior(node, 0).is_none() && prior(node, (1 << 16) + 1).is_none());

@@ -68,7 +68,7 @@ fn rows(truth: &Coco, max_size: u64, cut: u64, count: u64) -> impl Iterator<Item
 
 /// How a node is measured in columns and rows.
 pub(super) struct Strips<'a> {
-    pub node: &'a NoisyNode,
+    pub node: &'a NoisyNode<'a>,
     /// Of so many columns as there are.
     pub prior: Option<&'a ColumnPrior>,
 }

@@ -1,0 +1,73 @@
+//! What a released region tells those within it.
+//!
+//! Sizes are looked at in stretches between 0, 1, 2, 3, 4, 6, 8, 12, 16, ... and K, since what is
+//! known of a density is noisy, and an error changes little within a factor of 1.5 of the best cut.
+
+use crate::coco::estimate::Estimate;
+use crate::coco::histogram::Coco;
+use std::iter::{once, successors};
+
+/// 1, 2, 3, 4, 6, 8, 12, ...: powers of two, and what lies halfway between them.
+fn next_edge(edge: u64) -> u64 {
+    if edge.is_power_of_two() { edge + (edge / 2).max(1) } else { edge + edge / 3 }
+}
+
+/// All edges below `max_size`, and `max_size`.
+fn edges(max_size: u64) -> impl Iterator<Item = u64> {
+    let inner = successors(Some(1), |edge| Some(next_edge(*edge)));
+    inner.take_while(move |edge| *edge < max_size).chain(once(max_size))
+}
+
+/// A released estimate as the nodes below it see it: how many groups it has in each stretch of sizes
+/// tells their cuts, and how many of each size what to expect of their columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Per stretch, without those of size K, which every cut measures alike.
+    groups: Vec<u64>,
+    histogram: Coco,
+}
+
+impl Profile {
+    /// `max_size`: the public K of the estimate and of all nodes below it.
+    pub fn new(estimate: &Estimate, max_size: u64) -> Profile {
+        let mut runs = estimate.runs().iter().peekable();
+        let mut groups_below = |edge: u64| {
+            let mut groups = 0;
+            while let Some(run) = runs.next_if(|run| run.size < edge) {
+                groups += run.groups;
+            }
+            groups
+        };
+        Profile {
+            groups: edges(max_size).map(&mut groups_below).collect(),
+            histogram: estimate.histogram(),
+        }
+    }
+
+    /// The share of the region's groups that a region within it has, which has so many.
+    pub(super) fn share(&self, groups: u64) -> f64 {
+        groups as f64 / (self.histogram.groups() as f64).max(1.0)
+    }
+
+    /// Where each stretch of sizes ends, and how many groups are in it.
+    pub(super) fn stretches(&self, max_size: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        edges(max_size).zip(self.groups.iter().copied())
+    }
+
+    /// The released numbers of groups.
+    pub(super) fn histogram(&self) -> &Coco {
+        &self.histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_grow_by_at_most_a_half_and_end_with_the_largest_size() {
+        assert_eq!(edges(20).collect::<Vec<_>>(), [1, 2, 3, 4, 6, 8, 12, 16, 20]);
+        assert_eq!(edges(1).collect::<Vec<_>>(), [1]);
+        assert_eq!(edges(8).last(), Some(8));
+    }
+}
