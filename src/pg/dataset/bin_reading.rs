@@ -5,7 +5,7 @@ use super::reading::Reading;
 use super::relation::open;
 use super::source::Source;
 use crate::pg::errors::{Failure, Result, invalid};
-use crate::pg::ledger::account::{Charged, Sealed};
+use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use crate::pg::values::interval::{Axis, TimeAxis};
 use crate::ranges::{Bins, Bounds};
 use pgrx::prelude::*;
@@ -14,7 +14,7 @@ use std::convert::Infallible;
 
 /// The values that a release will count.
 pub(crate) struct BinReading {
-    rows: Sealed<Query>,
+    rows: SealedRows<Query>,
     axis: Axis,
     bounds: Bounds,
 }
@@ -56,7 +56,7 @@ impl Source {
         let column = quote_identifier(column);
         let rows = self.used_rows(&entities.name, std::slice::from_ref(&column));
         let rows = Query::plan(&format!("SELECT {column} FROM {rows}"), &[&entities], 0)?;
-        Ok(BinReading { rows: Sealed::new(rows), axis, bounds })
+        Ok(BinReading { rows: SealedRows::new(rows), axis, bounds })
     }
 }
 
@@ -64,7 +64,7 @@ impl Reading for BinReading {
     type Truth = Bins;
 
     /// Values outside of the bounds count in the nearest bin, NULL in none.
-    fn read<M>(self, receipt: &Charged<M>) -> std::result::Result<Bins, Failure> {
+    fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<Bins, Failure> {
         let BinReading { rows, axis, bounds } = self;
         let mut bins = Bins::empty(bounds);
         let Ok(()) = rows.open(receipt).run(|row| {

@@ -19,7 +19,7 @@ use super::source::{Source, comparable, distinct, label, not_null, quoted};
 use crate::coco::Coco;
 use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, internal, too_many_regions};
-use crate::pg::ledger::account::{Charged, Sealed};
+use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use crate::pg::server::select::extension_type;
 use pgrx::spi::quote_identifier;
 
@@ -36,32 +36,32 @@ pub(crate) struct LeafReading {
 /// The private rows, and what they are.
 enum Rows {
     /// Groups with their sizes, counted by an aggregate.
-    Groups(Sealed<Query>),
+    Groups(SealedRows<Query>),
     /// Histograms of many groups each.
-    Histograms(Sealed<Query>),
+    Histograms(SealedRows<Query>),
     /// Entities with the region and key of their group.
-    Entities(Sealed<Query>, KnownGroups),
+    Entities(SealedRows<Query>, KnownGroups),
     /// Entities, or numbers of them, with the key of a known group.
-    OfKnownGroups { rows: Sealed<Query>, groups: KnownGroups, weighted: bool },
+    OfKnownGroups { rows: SealedRows<Query>, groups: KnownGroups, weighted: bool },
     /// Regions' names and groups' sizes, as PostgreSQL's own GROUP BY makes them.
-    Sizes(Sealed<Query>),
+    Sizes(SealedRows<Query>),
 }
 
 /// The tables of a dataset.
-struct Tables {
+struct DatasetTables {
     entities: Relation,
     groups: Option<Relation>,
 }
 
-impl Tables {
+impl DatasetTables {
     fn plan(&self, sql: &str, workers: i32) -> Result<Query> {
         let tables: Vec<&Relation> = [&self.entities].into_iter().chain(&self.groups).collect();
         Query::plan(sql, &tables, workers)
     }
 
     /// Of a query that reads private rows.
-    fn seal(&self, sql: &str, workers: i32) -> Result<Sealed<Query>> {
-        self.plan(sql, workers).map(Sealed::new)
+    fn seal(&self, sql: &str, workers: i32) -> Result<SealedRows<Query>> {
+        self.plan(sql, workers).map(SealedRows::new)
     }
 }
 
@@ -74,7 +74,7 @@ impl Source {
     /// Errors: too many regions in the table of groups, or too long names; keys that cannot be
     /// compared.
     pub(crate) fn prepare_leaves(&self, max_size: u64, workers: i32) -> Result<LeafReading> {
-        let tables = Tables {
+        let tables = DatasetTables {
             entities: open(self.entities, "entities")?,
             groups: self.groups.map(|oid| open(oid, "groups")).transpose()?,
         };
@@ -96,7 +96,7 @@ impl Source {
 
     /// How the columns of the key are held, if keys are equal just if their bytes are, or none is
     /// used.
-    fn key_layout(&self, tables: &Tables) -> Result<Option<Vec<Layout>>> {
+    fn key_layout(&self, tables: &DatasetTables) -> Result<Option<Vec<Layout>>> {
         if self.rows_are_groups() {
             return Ok(Some(vec![]));
         }
@@ -107,7 +107,7 @@ impl Source {
     }
 
     /// How the columns of the hierarchy are held.
-    fn hierarchy_layout(&self, tables: &Tables) -> Result<Vec<Layout>> {
+    fn hierarchy_layout(&self, tables: &DatasetTables) -> Result<Vec<Layout>> {
         let regions = tables.groups.as_ref().unwrap_or(&tables.entities);
         let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
         columns.map(|column| Ok(column?.layout())).collect()
@@ -116,7 +116,7 @@ impl Source {
     /// By scans of the tables.
     fn by_scans(
         &self,
-        tables: &Tables,
+        tables: &DatasetTables,
         max_size: u64,
         key_layout: &[Layout],
         workers: i32,
@@ -159,7 +159,7 @@ impl Source {
     }
 
     /// By PostgreSQL's grouping and joining, for keys of any type.
-    fn by_grouping(&self, tables: &Tables, max_size: u64) -> Result<(Leaves, Rows)> {
+    fn by_grouping(&self, tables: &DatasetTables, max_size: u64) -> Result<(Leaves, Rows)> {
         let labels: Vec<String> = self.hierarchy.iter().map(|column| label(column)).collect();
         let mut leaves = Leaves::new(max_size, &vec![Layout::Varying; labels.len()])?;
         if let Some(groups) = &tables.groups
@@ -177,7 +177,7 @@ impl Source {
     /// A region is what its columns print; values that are equal but print differently (1.0 and
     /// 1.00) are two, or a private row could decide which one is shown. Printing calls the types'
     /// output functions, no cast that someone may have defined.
-    fn sizes_query(&self, tables: &Tables, labels: &[String]) -> String {
+    fn sizes_query(&self, tables: &DatasetTables, labels: &[String]) -> String {
         const SIZE: &str = "\"size (pg_dp)\""; // such as no column is called
         let key = quoted(&self.group_key);
         let entities = self.used_rows(&tables.entities.name, &key);
@@ -229,7 +229,7 @@ impl Reading for LeafReading {
     type Truth = (Tree, Vec<Coco>);
 
     /// The exact histogram of every leaf region.
-    fn read<M>(self, receipt: &Charged<M>) -> std::result::Result<Self::Truth, Failure> {
+    fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<Self::Truth, Failure> {
         let LeafReading { depth, known, mut leaves, rows } = self;
         let mut counted = None;
         match rows {

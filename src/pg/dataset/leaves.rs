@@ -22,11 +22,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// What reading private rows can end with: regions are public.
-type Counted = std::result::Result<(), TooManyRegions>;
+type RegionsFit = std::result::Result<(), TooManyRegions>;
 
 /// The histograms of all leaf regions, by path. Confidential.
 pub(crate) struct Leaves {
-    regions: Regions,
+    regions: RowRegions,
     tallies: RegionTallies,
     /// Larger sizes count at it.
     max_size: u32,
@@ -43,20 +43,20 @@ impl Leaves {
     /// None yet, of regions whose columns are held in these ways.
     pub(crate) fn new(max_size: u64, regions: &[Layout]) -> Result<Leaves> {
         let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
-        let regions = Regions::new(regions)?;
+        let regions = RowRegions::new(regions)?;
         let tallies = RegionTallies::new(&mut words_from_system().map_err(internal)?);
         Ok(Leaves { regions, tallies, max_size })
     }
 
     /// The root is a region, also without rows: for a hierarchy of nothing else.
-    pub(crate) fn add_root(&mut self) -> Counted {
+    pub(crate) fn add_root(&mut self) -> RegionsFit {
         self.tallies.number(vec![]).map(|_| ())
     }
 
     /// A row that is a group: the region's columns, then the size. A row without a region is no
     /// group.
     #[inline]
-    pub(crate) fn add_group(&mut self, row: &StreamedRow) -> Counted {
+    pub(crate) fn add_group(&mut self, row: &StreamedRow) -> RegionsFit {
         if let Some(region) = self.regions.number(row, &mut self.tallies)? {
             self.add(region, entities(row, self.regions.columns.end), 1);
         }
@@ -64,17 +64,17 @@ impl Leaves {
     }
 
     /// What another process has counted.
-    pub(crate) fn add_histograms(&mut self, histograms: &RegionHistograms) -> Counted {
+    pub(crate) fn add_histograms(&mut self, histograms: &RegionHistograms) -> RegionsFit {
         self.tallies.add_histograms(histograms)
     }
 
     /// From rows that are groups, as [`Leaves::add_group`].
-    pub(crate) fn read_sizes(&mut self, rows: Query) -> Counted {
+    pub(crate) fn read_sizes(&mut self, rows: Query) -> RegionsFit {
         rows.run(|row| self.add_group(row))
     }
 
     /// From rows that stand for many groups each: the region's columns, then a histogram.
-    pub(crate) fn read_histograms(&mut self, rows: Query) -> Counted {
+    pub(crate) fn read_histograms(&mut self, rows: Query) -> RegionsFit {
         let depth = self.regions.columns.end;
         rows.run(|row| {
             let Some(region) = self.regions.number(row, &mut self.tallies)? else { return Ok(()) };
@@ -88,7 +88,7 @@ impl Leaves {
 
     /// From rows that are entities: the region's columns, then the group's. A group that is in
     /// several regions is one in each. A NULL is no region, and no group.
-    pub(crate) fn read_entities(&mut self, rows: Query, mut groups: KnownGroups) -> Counted {
+    pub(crate) fn read_entities(&mut self, rows: Query, mut groups: KnownGroups) -> RegionsFit {
         let depth = self.regions.columns.end;
         let key = depth..depth + groups.width;
         rows.run(|row| {
@@ -139,9 +139,9 @@ impl Leaves {
         mut groups: KnownGroups,
         rows: Query,
         weighted: bool,
-    ) -> Counted {
+    ) -> RegionsFit {
         let key = 0..groups.width;
-        rows.run(|row| -> Counted {
+        rows.run(|row| -> RegionsFit {
             if row.has_all(key.clone()) {
                 groups.keys.put(row, key.clone());
                 let entities = if weighted { entities(row, key.end) } else { 1 };
@@ -239,7 +239,7 @@ impl Keys {
 /// The regions of rows.
 ///
 /// A region is what its columns print. Printing is slow, but the same bytes print the same.
-struct Regions {
+struct RowRegions {
     columns: Range<usize>,
     keys: Keys,
     by_bytes: HashMap<GroupKey, Option<u32>, KeyHasher>,
@@ -247,10 +247,10 @@ struct Regions {
     last: Option<(GroupKey, Option<u32>)>,
 }
 
-impl Regions {
-    fn new(layouts: &[Layout]) -> Result<Regions> {
+impl RowRegions {
+    fn new(layouts: &[Layout]) -> Result<RowRegions> {
         let mut words = words_from_system().map_err(internal)?;
-        Ok(Regions {
+        Ok(RowRegions {
             columns: 0..layouts.len(),
             keys: Keys::new(layouts)?,
             by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),

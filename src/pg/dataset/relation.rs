@@ -19,12 +19,12 @@ pub(crate) struct Relation {
     /// Schema-qualified and quoted.
     pub(crate) name: String,
     /// Itself and its partitions and children at any depth, all of them found fit and locked.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<TablePart>,
     /// A table, with no partition or child: all of its rows are its own.
     pub(crate) is_plain: bool,
 }
 
-pub(crate) struct Part {
+pub(crate) struct TablePart {
     pub(crate) oid: Oid,
     owner: Oid,
     name: String,
@@ -65,8 +65,8 @@ pub(crate) fn open(oid: Oid, argument: &str) -> Result<Relation> {
     }
     parts.iter().try_for_each(|(oid, part)| refuse_elsewhere(*oid, part, argument))?;
     let parts =
-        parts.into_iter().map(|(oid, part)| Part { oid, owner: part.owner, name: part.name });
-    let parts: Vec<Part> = parts.collect();
+        parts.into_iter().map(|(oid, part)| TablePart { oid, owner: part.owner, name: part.name });
+    let parts: Vec<TablePart> = parts.collect();
     let is_plain = described.kind == pg_sys::RELKIND_RELATION && parts.len() == 1;
     let name = quote_qualified_identifier(described.schema, described.name);
     Ok(Relation { oid, owner: described.owner, name, parts, is_plain })
@@ -125,7 +125,7 @@ impl Relation {
     /// Refuses a part that a role without the reader's rights owns: its constraints and indexes
     /// could call code of that role's, which would run with the reader's.
     pub(crate) fn check_trusted_by(&self, reader: Oid, argument: &str) -> Result<()> {
-        let trusted = |part: &&Part| has_rights_of(part.owner, reader);
+        let trusted = |part: &&TablePart| has_rights_of(part.owner, reader);
         match self.parts.iter().find(|part| !trusted(part)) {
             None => Ok(()),
             Some(part) => Err(error(

@@ -30,7 +30,7 @@ fn dp_hierarchy_consistent(
     >,
 > {
     let progress = Progress::start(Function::HierarchyConsistent, Phase::Reading);
-    let source = Table::named(required(source, "source")?, "source")?;
+    let source = CallerTable::named(required(source, "source")?, "source")?;
     let word = required(consistency, "consistency")?;
     let method = Consistency::parse(word).filter(|method| *method != Consistency::None);
     let method = method.ok_or_else(|| {
@@ -41,7 +41,7 @@ fn dp_hierarchy_consistent(
             format!("Valid consistency methods: {}.", others.join(", ")),
         )
     })?;
-    let totals = totals.map(|oid| Table::named(oid, "totals")?.read_totals()).transpose()?;
+    let totals = totals.map(|oid| CallerTable::named(oid, "totals")?.read_totals()).transpose()?;
     let counts = source.read_counts()?;
     let table = NoisyTable::new(counts, totals).map_err(|problem| {
         let code = match problem {
@@ -66,24 +66,24 @@ fn dp_hierarchy_consistent(
 
 /// A table, view or the like that the caller names, read with the caller's rights and search_path.
 /// What the queries here use of PostgreSQL's own is qualified.
-struct Table {
+struct CallerTable {
     /// The argument that names it.
     argument: &'static str,
     /// Quoted, and qualified by the schema where it has to be.
     name: String,
-    columns: Vec<Column>,
+    columns: Vec<CallerColumn>,
 }
 
-struct Column {
+struct CallerColumn {
     name: String,
     /// A domain's is that of its base.
     type_oid: Oid,
     is_array: bool,
 }
 
-impl Table {
-    fn named(oid: Oid, argument: &'static str) -> Result<Table> {
-        let mut table = Table { argument, name: String::new(), columns: vec![] };
+impl CallerTable {
+    fn named(oid: Oid, argument: &'static str) -> Result<CallerTable> {
+        let mut table = CallerTable { argument, name: String::new(), columns: vec![] };
         let sql = format!(
             "SELECT {0}::pg_catalog.regclass::pg_catalog.text, a.attname::pg_catalog.text, \
                     CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' \
@@ -97,7 +97,7 @@ impl Table {
         );
         read_rows(&sql, |row| {
             table.name = row.get(1).unwrap_or_default();
-            table.columns.push(Column {
+            table.columns.push(CallerColumn {
                 name: row.get(2).unwrap_or_default(),
                 type_oid: row.get(3).unwrap_or(Oid::INVALID),
                 is_array: row.get(4).unwrap_or_default(),
@@ -118,7 +118,7 @@ impl Table {
         self.columns.iter().any(|found| found.name == column)
     }
 
-    fn column(&self, column: &str) -> Result<&Column> {
+    fn column(&self, column: &str) -> Result<&CallerColumn> {
         self.columns.iter().find(|found| found.name == column).ok_or_else(|| {
             error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,

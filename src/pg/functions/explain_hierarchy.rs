@@ -87,7 +87,7 @@ fn dp_explain_hierarchy(
 
     let mechanisms: Vec<&Mechanism> = candidates.iter().map(|c| &c.mechanism).collect();
     progress.steps(Phase::Simulating, simulations as usize);
-    let mut watch = Watch {
+    let mut watch = SimulationWatch {
         progress: &progress,
         simulations,
         candidates: mechanisms.len(),
@@ -243,14 +243,14 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
 }
 
 /// Lets the simulations be cancelled, and tells how far they have come.
-struct Watch<'a> {
+struct SimulationWatch<'a> {
     progress: &'a Progress,
     simulations: u32,
     candidates: usize,
     told: Instant,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for SimulationWatch<'_> {
     fn simulated(&mut self, rounds: u32) {
         const QUIET: Duration = Duration::from_secs(2);
         self.progress.step();

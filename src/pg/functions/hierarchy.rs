@@ -6,7 +6,7 @@ use crate::hierarchy::{Mechanism, Released, Request, Tree};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Failure, Result, all_required, checked_name, error, required, unfit};
-use crate::pg::ledger::account::Charged;
+use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::release::order::Asked;
 use crate::pg::release::stored::{find_release, read_release, store_release};
 use crate::pg::server::progress::{Function, Phase, Progress};
@@ -17,7 +17,7 @@ use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
 use std::fmt::Display;
 
-type Regions = Vec<(Vec<String>, DpCoco)>;
+type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
 
 /// A release that is stored under the name is served. Otherwise all that is public is checked, and
 /// the mechanism planned; then it goes the way of every release.
@@ -80,7 +80,7 @@ fn dp_hierarchy_release(
 }
 
 /// The release of that name, if there is one. Error: it was made with other parameters.
-fn stored(dataset: &Dataset, name: &str, parameters: &Value) -> Result<Option<Regions>> {
+fn stored(dataset: &Dataset, name: &str, parameters: &Value) -> Result<Option<ReleasedRegions>> {
     let Some(stored) = find_release(dataset, name, parameters)? else { return Ok(None) };
     if stored.same_parameters {
         return read_release(stored.id).map(Some);
@@ -115,7 +115,7 @@ fn release(
     progress: &Progress,
     mechanism: Mechanism,
     named: Option<Named>,
-) -> Result<Regions> {
+) -> Result<ReleasedRegions> {
     let name = named.as_ref().map(|named| named.name);
     let asked = Asked { dataset, progress, name, about: Map::new() };
     let (max_size, workers) = (mechanism.max_size(), workers_of_session());
@@ -143,7 +143,7 @@ fn release(
 }
 
 fn measure(
-    receipt: Charged<Mechanism>,
+    receipt: LedgerReceipt<Mechanism>,
     tree: &Tree,
     leaves: Vec<Coco>,
     words: &mut SystemWords,

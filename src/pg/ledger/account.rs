@@ -36,10 +36,10 @@ pub(crate) struct Account {
 }
 
 /// A receipt of the ledger: by it alone are private rows read.
-pub(crate) type Charged<M> = charge::Charged<M, Account>;
+pub(crate) type LedgerReceipt<M> = charge::Charged<M, Account>;
 
 /// What the ledger's receipts alone open.
-pub(crate) type Sealed<T> = charge::Sealed<T, Account>;
+pub(crate) type SealedRows<T> = charge::Sealed<T, Account>;
 
 impl Ledger for Account {
     /// The number of the ledger's entry.

@@ -8,7 +8,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
-use crate::pg::ledger::account::Charged;
+use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
@@ -40,7 +40,7 @@ impl Asked<'_> {
     pub(crate) fn of_rows<M: Costs, R: Reading, T>(
         self,
         prepare: impl FnOnce(&Source) -> Result<(M, R)>,
-        tell: impl FnOnce(R::Truth, Charged<M>, &mut SystemWords) -> Followed<T>,
+        tell: impl FnOnce(R::Truth, LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
         let Asked { dataset, progress, .. } = self;
         // what is checked is what is read: what is committed now, whatever the transaction's
@@ -62,7 +62,7 @@ impl Asked<'_> {
     pub(crate) fn of_given<M: Costs, T>(
         self,
         mechanism: M,
-        tell: impl FnOnce(Charged<M>, &mut SystemWords) -> Followed<T>,
+        tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
         let Asked { dataset, progress, name, about } = self;
         let mut words = words_from_system().map_err(internal)?;

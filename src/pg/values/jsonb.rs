@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for Value<'_> {
             pause(children.len());
             let begin = bytes.len();
             let Some(kind) = elements.next_element_seed(Value(&mut bytes))? else { break };
-            children.push(Child::new(kind, begin, bytes.len()));
+            children.push(JsonChild::new(kind, begin, bytes.len()));
         }
         write_container(self.0, pg_sys::JB_FARRAY, children.len(), children.iter(), &bytes);
         Ok(pg_sys::JENTRY_ISCONTAINER)
@@ -148,10 +148,10 @@ impl<'de> Visitor<'de> for Value<'_> {
             pause(children.len());
             let begin = bytes.len();
             let Some(kind) = pairs.next_key_seed(Value(&mut bytes))? else { break };
-            let key = Child::new(kind, begin, bytes.len());
+            let key = JsonChild::new(kind, begin, bytes.len());
             let begin = bytes.len();
             let kind = pairs.next_value_seed(Value(&mut bytes))?;
-            children.push((key, Child::new(kind, begin, bytes.len())));
+            children.push((key, JsonChild::new(kind, begin, bytes.len())));
         }
         // fast where they are in order, as millions of sizes are
         children.sort_by_key(|(key, _)| (key.length(), key.bytes(&bytes)));
@@ -163,16 +163,16 @@ impl<'de> Visitor<'de> for Value<'_> {
 }
 
 /// Where a child's bytes are among those of its siblings.
-struct Child {
+struct JsonChild {
     begin: u32,
     /// With the length.
     entry: Entry,
 }
 
-impl Child {
-    fn new(kind: Entry, begin: usize, end: usize) -> Child {
+impl JsonChild {
+    fn new(kind: Entry, begin: usize, end: usize) -> JsonChild {
         let begin = checked_length(begin);
-        Child { begin, entry: kind | (checked_length(end) - begin) }
+        JsonChild { begin, entry: kind | (checked_length(end) - begin) }
     }
 
     fn kind(&self) -> Entry {
@@ -193,7 +193,7 @@ fn write_container<'a>(
     out: &mut Vec<u8>,
     flag: u32,
     count: usize,
-    children: impl Iterator<Item = &'a Child> + Clone,
+    children: impl Iterator<Item = &'a JsonChild> + Clone,
     siblings: &[u8],
 ) {
     let start = out.len();

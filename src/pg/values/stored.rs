@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use std::ffi::CStr;
 
 /// A type of values that PostgreSQL stores.
-pub(crate) trait Stored: Sized {
+pub(crate) trait StoredValue: Sized {
     const NAME: &'static str;
     /// How a value is written.
     const HINT: &'static str;
@@ -23,7 +23,7 @@ pub(crate) trait Stored: Sized {
     fn json(&self) -> String;
 }
 
-impl Stored for Coco {
+impl StoredValue for Coco {
     const NAME: &'static str = "coco";
     const HINT: &'static str =
         "A histogram is written {size:groups, ...}, for example {1:2, 2:1, 4:1}.";
@@ -46,7 +46,7 @@ impl Stored for Coco {
     }
 }
 
-impl Stored for DpCoco {
+impl StoredValue for DpCoco {
     const NAME: &'static str = "dp_coco";
     const HINT: &'static str = Coco::HINT;
     type FormatError = coco::CocoFormatError;
@@ -68,7 +68,7 @@ impl Stored for DpCoco {
     }
 }
 
-impl Stored for Bins {
+impl StoredValue for Bins {
     const NAME: &'static str = "bins";
     const HINT: &'static str =
         "Bins are written [lo,hi){bin:count, ...}, for example [0,100){17:2, 42:5}.";
@@ -91,7 +91,7 @@ impl Stored for Bins {
     }
 }
 
-impl Stored for DpRanges {
+impl StoredValue for DpRanges {
     const NAME: &'static str = "dp_ranges";
     const HINT: &'static str =
         "It is written as its cast to jsonb gives it; dp_range_release makes it.";
@@ -118,13 +118,13 @@ impl Stored for DpRanges {
 ///
 /// # Safety
 /// The datum is one of the SQL type, and not NULL.
-pub(super) unsafe fn stored_value<T: Stored>(datum: pg_sys::Datum) -> Result<T> {
+pub(super) unsafe fn stored_value<T: StoredValue>(datum: pg_sys::Datum) -> Result<T> {
     // SAFETY: the caller's promise: these types are varlenas.
     unsafe { with_varlena(datum, read_stored) }
 }
 
 /// The value of a varlena's bytes. Error: they are damaged.
-pub(crate) fn read_stored<T: Stored>(bytes: &[u8]) -> Result<T> {
+pub(crate) fn read_stored<T: StoredValue>(bytes: &[u8]) -> Result<T> {
     T::read_bytes(bytes).map_err(|reason| {
         error(
             PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
@@ -133,7 +133,7 @@ pub(crate) fn read_stored<T: Stored>(bytes: &[u8]) -> Result<T> {
     })
 }
 
-pub(super) fn input<T: Stored>(text: &CStr) -> Result<T> {
+pub(super) fn input<T: StoredValue>(text: &CStr) -> Result<T> {
     let invalid = |reason: String| {
         error(
             PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION,
@@ -146,7 +146,7 @@ pub(super) fn input<T: Stored>(text: &CStr) -> Result<T> {
 }
 
 /// The value in what is left of the message in a receive function's buffer.
-pub(super) fn receive<T: Stored>(buffer: Internal) -> Result<T> {
+pub(super) fn receive<T: StoredValue>(buffer: Internal) -> Result<T> {
     let buffer = buffer.unwrap().expect("receive functions get a buffer");
     // SAFETY: PostgreSQL alone calls functions with arguments of type internal, and gives a receive
     // function the buffer of a message that it has read up to the cursor.

@@ -3,7 +3,7 @@
 
 use super::expanded;
 use super::jsonb::Jsonb;
-use super::stored::{Stored, input, receive, stored_value};
+use super::stored::{StoredValue, input, receive, stored_value};
 use crate::coco::{Coco, DpCoco, Tally};
 use crate::pg::errors::Result;
 use crate::pg::server::select::extension_type;
@@ -17,7 +17,7 @@ use pgrx::{FromDatum, IntoDatum};
 use std::ffi::{CStr, CString};
 
 /// A type whose values may be states of an aggregation.
-trait Expandable: Stored {
+trait Expandable: StoredValue {
     /// The value behind a datum in the course of an aggregation.
     ///
     /// # Safety
