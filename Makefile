@@ -18,7 +18,7 @@ RUNS ?= 30
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test bench accuracy cluster psql stop packages build install start unit lint clean
+.PHONY: help demo test bench accuracy cluster psql stop packages build install start unit changes lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,7 +28,7 @@ demo: start ## build, start a throwaway server, and walk through what pg_dp does
 	@eval "$$(pgrx-config/cluster env)"; demo/demo
 	@echo "==> finished after $$(($$(date +%s) - $(START))) s in all" >&2
 
-test: packages unit start ## all tests: those in Rust, then those against a server
+test: packages unit changes start ## all tests: those in Rust, then those against a server
 	@echo '==> testing against PostgreSQL $(PG_MAJOR)' >&2
 	@eval "$$(pgrx-config/cluster env)"; tests/run
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
@@ -85,6 +85,10 @@ unit: ## the tests that need no PostgreSQL
 	@echo '==> testing what needs no PostgreSQL' >&2
 	@cargo test --no-default-features
 	@$(MAKE) --no-print-directory accuracy QUICK=1
+
+changes: packages ## what CONTRIBUTING.md lists, tried on toys, and mistakes that must not compile
+	@echo '==> trying the changes of tests/changes' >&2
+	@PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' FOR_PG='$(FOR_PG)' tests/changes/run
 
 # The release profile shares bindgen's run over the headers with `build`.
 lint: packages ## rustfmt and clippy

@@ -1,4 +1,4 @@
--- The made-up census, given as runs: the rows that examples/census prints, and one histogram for each county.
+-- The made-up census, given as runs: the rows that reports/census prints, and one histogram for each county.
 
 CREATE TABLE run (state text, county text, size bigint, groups bigint);
 \copy run FROM PROGRAM 'cargo run -q --profile pure --no-default-features --example census'

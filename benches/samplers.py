@@ -1,4 +1,4 @@
-"""How long OpenDP takes for a draw of noise, in the lines that examples/samplers prints: scales of its discrete Laplace
+"""How long OpenDP takes for a draw of noise, in the lines that reports/samplers prints: scales of its discrete Laplace
 distribution, then of its discrete Gaussian one. A call adds noise to a list of many integers; the time that the list's
 conversion takes alone, by a transformation that changes nothing, is subtracted."""
 

@@ -1,6 +1,6 @@
 //! The made-up census is what it says, and releases of it are consistent.
 
-#[path = "../examples/census/population.rs"]
+#[path = "../reports/census/population.rs"]
 mod population;
 
 use pg_dp::charge::Receipt;

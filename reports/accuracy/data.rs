@@ -78,7 +78,7 @@ impl Data {
 /// In the manner of the "partially synthetic housing" of Kuo et al.
 pub fn housing(geography: Geography) -> Result<Data, Box<dyn Error>> {
     let note = "Households, and one group in a hundred of a heavy tail, in the manner of the \
-                housing data of Kuo et al. (2018). Made by `examples/accuracy/synthetic.rs`.";
+                housing data of Kuo et al. (2018). Made by `reports/accuracy/synthetic.rs`.";
     let levels = ["nation", "states", "counties"];
     Data::new(SPARSE, note, &levels, sparse(SEED, geography), SPARSE_MAX_SIZE)
 }
@@ -86,7 +86,7 @@ pub fn housing(geography: Geography) -> Result<Data, Box<dyn Error>> {
 /// In the manner of the "white" of Kuo et al.
 pub fn dense(geography: Geography) -> Result<Data, Box<dyn Error>> {
     let note = "Groups are blocks, their members the inhabitants of one race, in the manner of the \
-                race data (\"white\") of Kuo et al. Made by `examples/accuracy/synthetic.rs`.";
+                race data (\"white\") of Kuo et al. Made by `reports/accuracy/synthetic.rs`.";
     let levels = ["nation", "states", "counties"];
     Data::new("Dense", note, &levels, race(SEED, geography), RACE_MAX_SIZE)
 }
@@ -94,7 +94,7 @@ pub fn dense(geography: Geography) -> Result<Data, Box<dyn Error>> {
 /// In the manner of the "taxi" of Kuo et al.
 pub fn taxis() -> Result<Data, Box<dyn Error>> {
     let note = "A taxi in one neighbourhood is a group, its members the pick-ups there in a year, in \
-                the manner of the taxi data of Kuo et al. Made by `examples/accuracy/synthetic.rs`.";
+                the manner of the taxi data of Kuo et al. Made by `reports/accuracy/synthetic.rs`.";
     let levels = ["Manhattan", "halves", "neighbourhoods"];
     Data::new("Taxi", note, &levels, taxi(SEED), TAXI_MAX_SIZE)
 }
@@ -102,7 +102,7 @@ pub fn taxis() -> Result<Data, Box<dyn Error>> {
 pub fn census() -> Result<Data, Box<dyn Error>> {
     let census = Census::default();
     let note = format!(
-        "Synthetic: made by `examples/census` with seed {}, in proportions published for 2010; no \
+        "Synthetic: made by `reports/census` with seed {}, in proportions published for 2010; no \
          row is anybody's. Groups are households and group quarters.",
         census.seed
     );

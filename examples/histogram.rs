@@ -1,0 +1,51 @@
+//! One histogram: how many of 10,000 households have 1, 2, 3 ... members.
+//!
+//! ```text
+//! $ cargo run --no-default-features --example histogram
+//! members  households  released
+//!       0           0         0
+//!       1        2000      2000
+//!       2        3500      3499
+//!       3        1800      1803
+//!       4        1500      1498
+//!       5         800       800
+//!       6         300       304
+//!       7         100        95
+//!       8           0         0
+//!       9           0         0
+//!      10           0         1
+//! persons that would have to move: 10
+//! ```
+
+use pg_dp::charge::Receipt;
+use pg_dp::coco::{Coco, Run, emd};
+use pg_dp::hierarchy::{Mechanism, Tree};
+use pg_dp::noise::words_from_system;
+use std::error::Error;
+use std::num::NonZeroUsize;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let households = [2000, 3500, 1800, 1500, 800, 300, 100];
+    let exact: Coco = (1..).zip(households).map(|(size, groups)| Run { size, groups }).collect();
+
+    // epsilon 1, the default estimator, at most 10 members; one row of the data is one person
+    let mechanism = Mechanism::new(1, 1.0, &["auto".into()], "none", 10, None, 1)?;
+    // the data are made up: no ledger charges them
+    let receipt = Receipt::uncharged(mechanism);
+
+    // a hierarchy with nothing below its root
+    let (tree, leaves) = Tree::from_leaves(0, vec![(vec![], exact.clone())])?;
+    let words = &mut words_from_system()?;
+    let released = receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ())?;
+
+    let released = released.histograms[0].histogram();
+    let of_size = |histogram: &Coco, size| {
+        histogram.runs().iter().find(|run| run.size == size).map_or(0, |run| run.groups)
+    };
+    println!("members  households  released");
+    for size in 0..=10 {
+        println!("{size:7}  {:10}  {:8}", of_size(&exact, size), of_size(released, size));
+    }
+    println!("persons that would have to move: {}", emd(&exact, released)?);
+    Ok(())
+}
