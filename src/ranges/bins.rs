@@ -1,7 +1,7 @@
 //! A count for every bin of an interval, in the order of the bins.
 
-use super::MAX_BINS;
-use super::mechanism::CHECKPOINT_PASS;
+use crate::ranges::limits::MAX_BINS;
+use crate::ranges::mechanism::CHECKPOINT_PASS;
 use crate::work::poll;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};

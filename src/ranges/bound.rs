@@ -1,7 +1,7 @@
 //! The error that no strategy can go below.
 
-use super::mechanism::{CHECKPOINT_PASS, Workload};
-use super::optimal::{MAX_DENSE_BINS, gram_of_ranges};
+use crate::ranges::mechanism::{CHECKPOINT_PASS, Workload};
+use crate::ranges::methods::optimal::dense::{MAX_DENSE_BINS, gram_of_ranges};
 use crate::work::poll;
 use nalgebra::DMatrix;
 use std::f64::consts::PI;

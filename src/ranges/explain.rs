@@ -1,9 +1,9 @@
 //! How good each method would be, before anything is spent.
 
-use super::bound::svd_bound;
-use super::mechanism::{Spread, Workload};
-use super::method::{MethodChoice, RangeMethod, Target};
-use super::plan::{RangePlan, RangePlanError};
+use crate::ranges::bound::svd_bound;
+use crate::ranges::mechanism::{Spread, Workload};
+use crate::ranges::method::{MethodChoice, RangeMethod, Target};
+use crate::ranges::plan::{RangePlan, RangePlanError};
 
 /// What a method's answers to a workload would be like.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,9 @@
 //! What every method for range sums is: a mechanism that states what it measures, how far one row
 //! moves that, the noise, how an answer is made of the noisy integers, and the error to expect.
 
-use super::method::Target;
-use super::noise::Noise;
 use crate::noise::RandomWords;
+use crate::ranges::method::Target;
+use crate::ranges::noise::Noise;
 use crate::work::poll;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! The methods by the words that a user writes.
 
-use super::budget::LevelBudgets;
-use super::cascade::MAX_FAN_OUT;
-use super::mechanism::Workload;
-use super::{MAX_BINS, MAX_CONVOLUTION_BINS};
+use crate::ranges::limits::{MAX_BINS, MAX_CONVOLUTION_BINS};
+use crate::ranges::mechanism::Workload;
+use crate::ranges::methods::cascade::tree::MAX_FAN_OUT;
+use crate::ranges::trees::budgets::LevelBudgets;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;

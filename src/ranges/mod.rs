@@ -10,60 +10,52 @@
 
 mod bins;
 mod bound;
-mod budget;
-mod cascade;
 mod cells;
-mod consistent;
 mod convolution;
-mod covariance;
-mod envelope;
 mod explain;
+mod limits;
 mod mechanism;
 mod method;
+mod methods;
 mod noise;
-mod optimal;
 mod parameters;
 mod plan;
 mod plane;
-mod prefix;
 mod release;
 mod released;
-mod shape;
 mod spending;
-mod tree;
-mod wavelet;
+mod trees;
 
 pub use bins::{Bins, Bounds, BoundsError, FormatError, OtherBounds};
 pub use bound::svd_bound;
-pub use budget::LevelBudgets;
-pub use cascade::{Cascade, MAX_FAN_OUT, StreamError, StreamingCascade, Tree, TreeError};
 pub use cells::Cells;
-pub use consistent::ConsistentTree;
-pub use covariance::{PerNode, TreeCovariance};
 pub use explain::{ExplainedMethod, explain};
+pub use limits::{MAX_BINS, MAX_CONVOLUTION_BINS};
 pub use mechanism::{Group, Loss, RangeMechanism, Spread, Workload};
 pub use method::{MethodChoice, RangeMethod, Target};
+pub use methods::cascade::grid::{MAX_GRID_FAN_OUT, PlaneCascade};
+pub use methods::cascade::line::Cascade;
+pub use methods::cascade::streaming::{StreamError, StreamingCascade};
+pub use methods::cascade::tree::{MAX_FAN_OUT, Tree, TreeError};
+pub use methods::optimal::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
+pub use methods::optimal::sine::SineStrategy;
+pub use methods::prefix::PrefixFactorisation;
+pub use methods::tree::RawTree;
+pub use methods::tree_consistent::grid::PlaneTree;
+pub use methods::tree_consistent::line::ConsistentTree;
+pub use methods::wavelet::Wavelet;
 pub use noise::{Noise, NoiseParameter};
-pub use optimal::{DenseStrategy, GramError, MAX_DENSE_BINS, SineStrategy, gram_of_ranges};
 pub use parameters::RangeParameters;
 pub use plan::{RangePlan, RangePlanError};
-pub use plane::{
-    Grid, MAX_GRID_FAN_OUT, MAX_SEARCHED, PlaneCascade, PlaneMechanism, PlanePlan, PlanePlanError,
-    PlaneRelease, PlaneTree, Rectangle,
-};
-pub use prefix::PrefixFactorisation;
+pub use plane::grid::{Grid, Rectangle};
+pub use plane::mechanism::{MAX_SEARCHED, PlaneMechanism};
+pub use plane::plan::{PlanePlan, PlanePlanError};
+pub use plane::release::PlaneRelease;
 pub use release::{RangeFormatError, RangeRelease};
 pub use released::{DpRanges, DpRangesFormatError};
-pub use shape::TreeShape;
-pub use tree::RawTree;
-pub use wavelet::Wavelet;
-
-/// The most bins that a mechanism takes.
-pub const MAX_BINS: usize = 1 << 24;
-
-/// The most bins of the mechanisms whose measurements are convolutions: those take about 230 bytes
-/// of memory a bin, and a transform, which cannot be cancelled, about 0.1 seconds at this number.
-pub const MAX_CONVOLUTION_BINS: usize = 1 << 20;
+pub use trees::budgets::LevelBudgets;
+pub use trees::covariance::{PerNode, TreeCovariance};
+pub use trees::shape::TreeShape;
 
 #[cfg(test)]
 mod figures;

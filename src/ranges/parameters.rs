@@ -1,16 +1,20 @@
 //! What determines a range mechanism; stored with every release.
 
-use super::cascade::{Cascade, MAX_FAN_OUT, Tree, TreeError};
-use super::consistent::ConsistentTree;
-use super::mechanism::{RangeMechanism, Workload};
-use super::method::{RangeMethod, Target};
-use super::noise::{Noise, NoiseParameter};
-use super::optimal::{DenseStrategy, GramError, MAX_DENSE_BINS, SineStrategy, gram_of_ranges};
-use super::prefix::PrefixFactorisation;
-use super::shape::TreeShape;
-use super::tree::RawTree;
-use super::wavelet::Wavelet;
 use crate::noise::ScaleError;
+use crate::ranges::mechanism::{RangeMechanism, Workload};
+use crate::ranges::method::{RangeMethod, Target};
+use crate::ranges::methods::cascade::line::Cascade;
+use crate::ranges::methods::cascade::tree::{MAX_FAN_OUT, Tree, TreeError};
+use crate::ranges::methods::optimal::dense::{
+    DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges,
+};
+use crate::ranges::methods::optimal::sine::SineStrategy;
+use crate::ranges::methods::prefix::PrefixFactorisation;
+use crate::ranges::methods::tree::RawTree;
+use crate::ranges::methods::tree_consistent::line::ConsistentTree;
+use crate::ranges::methods::wavelet::Wavelet;
+use crate::ranges::noise::{Noise, NoiseParameter};
+use crate::ranges::trees::shape::TreeShape;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

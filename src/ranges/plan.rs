@@ -1,19 +1,19 @@
 //! What a release of range sums will do, settled from public arguments before any data are read.
 
-use super::MAX_BINS;
-use super::budget::{Decay, LevelBudgets};
-use super::consistent::least_squares_covariance;
-use super::mechanism::{RangeMechanism, Workload};
-use super::method::{MethodChoice, RangeMethod, Target};
-use super::parameters::{Calibration, RangeParameters};
-use super::release::RangeRelease;
-use super::shape::TreeShape;
-use super::spending::{Spending, Zcdp};
-use super::tree;
-use super::wavelet::Wavelet;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::{Epsilon, zcdp_rho};
+use crate::ranges::limits::MAX_BINS;
+use crate::ranges::mechanism::{RangeMechanism, Workload};
+use crate::ranges::method::{MethodChoice, RangeMethod, Target};
+use crate::ranges::methods::tree;
+use crate::ranges::methods::tree_consistent::line::least_squares_covariance;
+use crate::ranges::methods::wavelet::Wavelet;
+use crate::ranges::parameters::{Calibration, RangeParameters};
+use crate::ranges::release::RangeRelease;
+use crate::ranges::spending::{Spending, Zcdp};
+use crate::ranges::trees::budgets::{Decay, LevelBudgets};
+use crate::ranges::trees::shape::TreeShape;
 use crate::work::poll;
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! What is released: all that answers and their variances follow from.
 
-use super::mechanism::{RangeMechanism, add_noise};
-use super::parameters::RangeParameters;
 use crate::noise::RandomWords;
+use crate::ranges::mechanism::{RangeMechanism, add_noise};
+use crate::ranges::parameters::RangeParameters;
 use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Range;

@@ -1,11 +1,11 @@
 //! A release together with the bins that it is about, and how it is written.
 
-use super::bins::{Bins, Bounds};
-use super::mechanism::CHECKPOINT_PASS;
-use super::parameters::RangeParameters;
-use super::plan::RangePlan;
-use super::release::{RangeFormatError, RangeRelease};
 use crate::noise::RandomWords;
+use crate::ranges::bins::{Bins, Bounds};
+use crate::ranges::mechanism::CHECKPOINT_PASS;
+use crate::ranges::parameters::RangeParameters;
+use crate::ranges::plan::RangePlan;
+use crate::ranges::release::{RangeFormatError, RangeRelease};
 use crate::work::poll;
 use serde::Deserialize;
 use std::fmt::{self, Write};

@@ -1,8 +1,8 @@
 //! From a budget to the noise of measurements.
 
-use super::noise::NoiseParameter;
 use crate::noise::ScaleError;
 use crate::privacy::{Epsilon, gaussian_sigma, rho_of_gaussian, rho_of_pure};
+use crate::ranges::noise::NoiseParameter;
 use num_rational::Ratio;
 
 /// The sum of the parts of a rho exceeds its rounded sum by less than this share, 2^-48, for up to

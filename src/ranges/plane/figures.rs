@@ -1,8 +1,10 @@
 //! From which size on a hierarchy pays in two dimensions, by the mean variance over all rectangles of
 //! an n x n grid.
 
-use super::tree::mean_over_all;
-use super::*;
+use super::grid::Grid;
+use super::plan::PlanePlan;
+use crate::ranges::PlaneTree;
+use crate::ranges::methods::tree_consistent::grid::mean_over_all;
 
 /// The mean variance of the best consistent tree of more than one level over that of the noisy cells,
 /// and its branching factor. `own`: the variance of a level from the number of levels.

@@ -1,6 +1,6 @@
 //! Cells and rectangles of them.
 
-use crate::ranges::MAX_BINS;
+use crate::ranges::limits::MAX_BINS;
 use std::ops::Range;
 
 /// Rows times columns of cells. Lists with an entry per cell go row by row.

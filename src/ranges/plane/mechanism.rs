@@ -52,7 +52,7 @@ pub trait PlaneMechanism {
 
 /// The largest variance of any rectangle, by going through all of them; None for more than
 /// [`MAX_SEARCHED`].
-pub(super) fn search_max(mechanism: &dyn PlaneMechanism) -> Option<f64> {
+pub(in crate::ranges) fn search_max(mechanism: &dyn PlaneMechanism) -> Option<f64> {
     let grid = mechanism.grid();
     if grid.rectangles() > MAX_SEARCHED {
         return None;
@@ -72,7 +72,7 @@ pub(super) fn search_max(mechanism: &dyn PlaneMechanism) -> Option<f64> {
 
 /// The sums over all rectangles that begin with the first cell: any other one's is made of four.
 #[derive(Debug, Clone)]
-pub(super) struct PrefixSums {
+pub(in crate::ranges) struct PrefixSums {
     /// one row and one column more than the grid, of which the first are zeros
     sums: Vec<f64>,
     width: usize,
@@ -80,7 +80,7 @@ pub(super) struct PrefixSums {
 
 impl PrefixSums {
     /// `cells`: a value for each.
-    pub(super) fn new(grid: Grid, cells: &[f64]) -> PrefixSums {
+    pub(in crate::ranges) fn new(grid: Grid, cells: &[f64]) -> PrefixSums {
         let width = grid.columns() + 1;
         let mut sums = vec![0.0; width];
         sums.reserve_exact(grid.rows() * width);
@@ -100,7 +100,7 @@ impl PrefixSums {
         PrefixSums { sums, width }
     }
 
-    pub(super) fn sum(&self, Rectangle { rows, columns }: &Rectangle) -> f64 {
+    pub(in crate::ranges) fn sum(&self, Rectangle { rows, columns }: &Rectangle) -> f64 {
         let first = |row: usize| {
             let row = &self.sums[row * self.width..];
             row[columns.end] - row[columns.start]

@@ -12,20 +12,10 @@
 //! differ by one record, which is counted in one cell. Where a unit of privacy owns up to k
 //! records, all distances are at most k times as large.
 
-mod cascade;
-mod covariance;
-mod grid;
-mod mechanism;
-mod plan;
-mod release;
-mod tree;
-
-pub use cascade::{MAX_GRID_FAN_OUT, PlaneCascade};
-pub use grid::{Grid, Rectangle};
-pub use mechanism::{MAX_SEARCHED, PlaneMechanism};
-pub use plan::{PlanePlan, PlanePlanError};
-pub use release::PlaneRelease;
-pub use tree::PlaneTree;
+pub(super) mod grid;
+pub(super) mod mechanism;
+pub(super) mod plan;
+pub(super) mod release;
 
 #[cfg(test)]
 mod figures;

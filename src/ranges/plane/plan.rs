@@ -1,13 +1,13 @@
 //! What a release of sums over rectangles will do, settled from public arguments before any data
 //! are read.
 
-use super::cascade::{MAX_GRID_FAN_OUT, PlaneCascade};
 use super::grid::Grid;
 use super::mechanism::PlaneMechanism;
 use super::release::PlaneRelease;
-use super::tree::{PlaneTree, mean_over_all};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::Epsilon;
+use crate::ranges::methods::cascade::grid::{MAX_GRID_FAN_OUT, PlaneCascade};
+use crate::ranges::methods::tree_consistent::grid::{PlaneTree, mean_over_all};
 use crate::ranges::noise::{Noise, NoiseParameter};
 use crate::ranges::plan::{MAX_TRIED_BRANCHING, least, scale_error, spending};
 use crate::ranges::spending::Spending;
@@ -302,7 +302,7 @@ mod tests {
     use crate::noise::words_from_system;
     use crate::privacy::zcdp_epsilon;
     use crate::ranges::Loss;
-    use crate::ranges::plane::Rectangle;
+    use crate::ranges::Rectangle;
 
     #[test]
     fn plans_spend_what_was_asked() {

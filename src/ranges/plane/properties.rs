@@ -1,12 +1,14 @@
 //! What every mechanism over a grid promises, against dense linear algebra on small ones.
 
-use super::*;
+use super::grid::{Grid, Rectangle};
+use super::mechanism::{self, PlaneMechanism};
 use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
-use crate::ranges::cascade::Contrasts;
+use crate::ranges::methods::cascade::contrasts::Contrasts;
 use crate::ranges::properties::{laplace, uneven};
 use crate::ranges::{
-    Cascade, ConsistentTree, Group, Loss, Noise, RangeMechanism, Tree, TreeShape, Workload,
+    Cascade, ConsistentTree, Group, Loss, MAX_GRID_FAN_OUT, Noise, PlaneCascade, PlanePlan,
+    PlaneTree, RangeMechanism, Tree, TreeShape, Workload,
 };
 use nalgebra::{DMatrix, DVector};
 use num_bigint::BigInt;

@@ -1,6 +1,6 @@
 //! Trees over bins, listed breadth first.
 
-use crate::ranges::MAX_BINS;
+use crate::ranges::limits::MAX_BINS;
 use num_rational::Ratio;
 use num_traits::CheckedAdd;
 use std::fmt;
@@ -152,7 +152,7 @@ impl Tree {
     }
 
     /// 1 + the largest sum, over the ancestors of a leaf, of (m-1)/(m+1), m being their numbers of
-    /// children; see [`Cascade`](super::Cascade) for what it measures.
+    /// children; see [`Cascade`](super::line::Cascade) for what it measures.
     pub fn sensitivity_squared(&self) -> Ratio<u64> {
         self.sensitivity_squared
     }

@@ -29,8 +29,8 @@
 //! axes that its descendants keep together, and the mean of its square follows from the second
 //! moments of those.
 
-use super::grid::{Grid, Rectangle};
-use crate::ranges::shape::TreeShape;
+use crate::ranges::plane::grid::{Grid, Rectangle};
+use crate::ranges::trees::shape::TreeShape;
 use nalgebra::{DMatrix, DVector};
 use std::ops::Range;
 

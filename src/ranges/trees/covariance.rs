@@ -19,8 +19,8 @@
 //! its two ends need work.
 
 use super::envelope::{Line, UpperEnvelope};
-use super::mechanism::CHECKPOINT_PASS;
 use super::shape::TreeShape;
+use crate::ranges::mechanism::CHECKPOINT_PASS;
 use crate::work::poll;
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! The integers of a cascade, without their noise.
 
-use super::Tree;
+use super::tree::Tree;
 use crate::ranges::mechanism::{CHECKPOINT_PASS, CHECKPOINT_VARIANCES};
 use crate::work::poll;
 use num_rational::Ratio;

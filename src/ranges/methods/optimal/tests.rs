@@ -1,7 +1,9 @@
 use super::dense::closed_form;
-use super::*;
-use crate::ranges::cascade::{Cascade, Tree};
-use crate::ranges::prefix::PrefixFactorisation;
+use super::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
+use super::sine::SineStrategy;
+use crate::ranges::methods::cascade::line::Cascade;
+use crate::ranges::methods::cascade::tree::Tree;
+use crate::ranges::methods::prefix::PrefixFactorisation;
 use crate::ranges::{RangeMechanism, Spread, Workload};
 use std::f64::consts::PI;
 

@@ -9,11 +9,8 @@
 //! B x is measured exactly, the sensitivity is the exact length of B's longest column, and
 //! estimates and variances are those of B. Rounding costs accuracy, which is stated, and no proof.
 
-mod dense;
-mod sine;
+pub(in crate::ranges) mod dense;
+pub(in crate::ranges) mod sine;
 mod spread;
 #[cfg(test)]
 mod tests;
-
-pub use dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
-pub use sine::SineStrategy;

@@ -1,11 +1,11 @@
 //! H_b^c: the tree's noisy counts made consistent by least squares; with one level, the plain
 //! histogram.
 
-use super::covariance::{PerNode, TreeCovariance};
-use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism};
-use super::noise::Noise;
-use super::shape::TreeShape;
-use super::tree::{MeasuredTree, running_sums};
+use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism};
+use crate::ranges::methods::tree::{MeasuredTree, running_sums};
+use crate::ranges::noise::Noise;
+use crate::ranges::trees::covariance::{PerNode, TreeCovariance};
+use crate::ranges::trees::shape::TreeShape;
 use crate::work::poll;
 use std::ops::Range;
 
@@ -37,7 +37,10 @@ impl ConsistentTree {
 /// A node's slack is the variance of its best estimate from its own subtree: its noisy count and
 /// its children's sum, weighted by their inverse variances. The actual numbers of children enter;
 /// the closed form with powers of b holds for complete trees alone.
-pub(super) fn least_squares_covariance(shape: TreeShape, variances: &[f64]) -> TreeCovariance {
+pub(in crate::ranges) fn least_squares_covariance(
+    shape: TreeShape,
+    variances: &[f64],
+) -> TreeCovariance {
     // for the leaves their noisy counts are all there is
     let (mut regular, mut last) = (f64::INFINITY, f64::INFINITY);
     let both = |own: f64, children: f64| own / (1.0 + own / children);

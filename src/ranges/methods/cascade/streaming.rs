@@ -133,7 +133,8 @@ mod tests {
     use super::*;
     use crate::noise::words_from_system;
     use crate::ranges::RangeMechanism;
-    use crate::ranges::cascade::{Cascade, Tree};
+    use crate::ranges::methods::cascade::line::Cascade;
+    use crate::ranges::methods::cascade::tree::Tree;
 
     /// Row i: the bins' noise, in units of 4^-height, when draw i is 1 and all others are 0.
     fn responses(height: u32) -> Vec<Vec<i128>> {

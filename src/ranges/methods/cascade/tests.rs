@@ -1,10 +1,11 @@
 use super::contrasts::contrast_weight;
-use super::*;
 use crate::noise::DiscreteGaussian;
+use crate::ranges::{Cascade, Noise, RangeMechanism, Tree};
 use num_bigint::BigInt;
 use num_rational::Ratio;
 use num_traits::{One, Zero};
 use proptest::prelude::*;
+use std::ops::Range;
 
 type Exact = Ratio<BigInt>;
 

@@ -15,13 +15,14 @@
 //! noise the square of the distance is the product of those of the two cascades,
 //! (1 + k/3) (1 + k'/3) for perfect binary trees of heights k and k'.
 
-use super::grid::{Grid, Rectangle};
-use super::mechanism::{PlaneMechanism, search_max};
+use super::contrasts::{Contrasts, Law};
+use super::tree::Tree;
 use crate::noise::ScaleError;
 use crate::privacy::gaussian_sigma;
-use crate::ranges::cascade::{Contrasts, Law, Tree};
 use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, signed};
 use crate::ranges::noise::Noise;
+use crate::ranges::plane::grid::{Grid, Rectangle};
+use crate::ranges::plane::mechanism::{PlaneMechanism, search_max};
 use crate::work::poll;
 use std::ops::Range;
 

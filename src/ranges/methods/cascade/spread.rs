@@ -1,6 +1,6 @@
 //! The largest variance of any range of the cascade.
 
-use super::Contrasts;
+use super::contrasts::Contrasts;
 use crate::work::poll;
 
 /// A part of a node's bins that reaches to one of its ends, as far as it matters to what lies

@@ -16,11 +16,13 @@
 //! are unbiased for the integers F, however coarse they are, and the noise of the prefix that ends
 //! before bin t is sum_{j < t} h_j N_{t-1-j}.
 
-use super::convolution::{cyclic, cyclic_exact, from_spectrum, resolution, spectrum};
-use super::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload, signed};
-use super::noise::Noise;
 use crate::noise::ScaleError;
 use crate::privacy::gaussian_sigma;
+use crate::ranges::convolution::{cyclic, cyclic_exact, from_spectrum, resolution, spectrum};
+use crate::ranges::mechanism::{
+    Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload, signed,
+};
+use crate::ranges::noise::Noise;
 use crate::work::poll;
 use num_rational::Ratio;
 use std::collections::BTreeMap;

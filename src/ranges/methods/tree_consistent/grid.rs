@@ -1,11 +1,11 @@
 //! The tree over a grid, its noisy counts made consistent by least squares; with one level, the
 //! noisy histogram itself.
 
-use super::covariance::{GridCovariance, GridTree, LAST, Level, REGULAR};
-use super::grid::{Grid, Rectangle};
-use super::mechanism::{PlaneMechanism, search_max};
+use super::grid_covariance::{GridCovariance, GridTree, LAST, Level, REGULAR};
 use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, signed};
 use crate::ranges::noise::Noise;
+use crate::ranges::plane::grid::{Grid, Rectangle};
+use crate::ranges::plane::mechanism::{PlaneMechanism, search_max};
 use crate::work::poll;
 use std::iter::Sum;
 use std::ops::AddAssign;
@@ -190,6 +190,6 @@ impl PlaneMechanism for PlaneTree {
 }
 
 /// The mean variance over all rectangles of a tree whose level l has node variance `variances[l]`.
-pub(super) fn mean_over_all(grid: Grid, branching: usize, variances: &[f64]) -> f64 {
+pub(in crate::ranges) fn mean_over_all(grid: Grid, branching: usize, variances: &[f64]) -> f64 {
     GridCovariance::new(GridTree::new(grid, branching), variances).mean_over_all()
 }

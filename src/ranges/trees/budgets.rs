@@ -17,7 +17,7 @@ pub enum LevelBudgets {
 
 /// How the variance of noise falls with the share of the budget that it is calibrated to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decay {
+pub(in crate::ranges) enum Decay {
     /// Of an epsilon: as its inverse square.
     InverseSquare,
     /// Of a rho: as its inverse.
@@ -64,7 +64,7 @@ impl LevelBudgets {
 
     /// The levels' shares, from the leaves up; they sum to 1. `mean`: the mean variance over all
     /// ranges from the levels' node variances.
-    pub(super) fn shares(
+    pub(in crate::ranges) fn shares(
         self,
         shape: TreeShape,
         decay: Decay,

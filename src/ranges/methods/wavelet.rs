@@ -1,10 +1,10 @@
 //! Privelet: noisy Haar coefficients (Xiao, Wang, Gehrke 2011).
 
-use super::covariance::{PerNode, TreeCovariance};
-use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
-use super::noise::Noise;
-use super::shape::TreeShape;
-use super::tree::running_sums;
+use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
+use crate::ranges::methods::tree::running_sums;
+use crate::ranges::noise::Noise;
+use crate::ranges::trees::covariance::{PerNode, TreeCovariance};
+use crate::ranges::trees::shape::TreeShape;
 use crate::work::poll;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! H_b: noisy counts of the nodes of a tree, and a range as the sum of the fewest of them.
 
-use super::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
-use super::noise::Noise;
-use super::shape::TreeShape;
+use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
+use crate::ranges::noise::Noise;
+use crate::ranges::trees::shape::TreeShape;
 use crate::work::poll;
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ use std::ops::Range;
 ///
 /// A row lies in one node of each level, so it moves one measurement per level, by 1.
 #[derive(Debug, Clone)]
-pub(super) struct MeasuredTree {
-    pub(super) shape: TreeShape,
+pub(in crate::ranges) struct MeasuredTree {
+    pub(in crate::ranges) shape: TreeShape,
     /// per level
     noise: Vec<Noise>,
-    pub(super) variances: Vec<f64>,
+    pub(in crate::ranges) variances: Vec<f64>,
 }
 
 impl MeasuredTree {
@@ -23,13 +23,13 @@ impl MeasuredTree {
     ///
     /// # Panics
     /// If it is that of another number of levels.
-    pub(super) fn new(shape: TreeShape, noise: Vec<Noise>) -> MeasuredTree {
+    pub(in crate::ranges) fn new(shape: TreeShape, noise: Vec<Noise>) -> MeasuredTree {
         assert_eq!(noise.len(), shape.height());
         let variances = noise.iter().map(Noise::variance).collect();
         MeasuredTree { shape, noise, variances }
     }
 
-    pub(super) fn groups(&self) -> Vec<Group> {
+    pub(in crate::ranges) fn groups(&self) -> Vec<Group> {
         let levels = self.noise.iter().zip(0..);
         levels
             .map(|(noise, level)| Group {
@@ -40,7 +40,7 @@ impl MeasuredTree {
     }
 
     /// The nodes' counts, level by level from the leaves up.
-    pub(super) fn measure(&self, counts: &[u64]) -> Vec<i64> {
+    pub(in crate::ranges) fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let mut values = signed(counts);
         values.reserve_exact((1..self.shape.height()).map(|level| self.shape.nodes(level)).sum());
         let mut below = 0;
@@ -156,7 +156,7 @@ impl RangeMechanism for RawTree {
 }
 
 /// The sums of the first 0, 1, 2, ... values.
-pub(super) fn running_sums(values: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
+pub(in crate::ranges) fn running_sums(values: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
     let mut sums = Vec::with_capacity(values.len() + 1);
     let mut sum = 0.0;
     sums.push(sum);
@@ -173,7 +173,7 @@ pub(super) fn running_sums(values: impl ExactSizeIterator<Item = f64>) -> Vec<f6
 /// The mean variance over all ranges of H_b whose level l has node variance `variances[l]`: a node
 /// serves every range that contains it, but for those that contain its parent, too (ibid.,
 /// proposition 1). O(h), the counts being exact.
-pub(super) fn mean_over_all(shape: TreeShape, variances: &[f64]) -> f64 {
+pub(in crate::ranges) fn mean_over_all(shape: TreeShape, variances: &[f64]) -> f64 {
     let bins = shape.bins() as i128;
     // how many pairs of a node and a range that contains it, `each` times for a regular node and
     // `last` times for the last one: a node of the bins first .. end is in (first + 1)(N - end + 1)
