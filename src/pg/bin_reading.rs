@@ -5,7 +5,7 @@ use super::interval::{Axis, TimeAxis};
 use super::query::Query;
 use super::relation::open;
 use super::source::Source;
-use crate::ranges::{Bins, Bounds};
+use crate::ranges::{BinBounds, Bins};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use std::convert::Infallible;
@@ -14,7 +14,7 @@ use std::convert::Infallible;
 pub(super) struct BinReading {
     rows: Query,
     axis: Axis,
-    bounds: Bounds,
+    bounds: BinBounds,
 }
 
 impl Source {
@@ -25,7 +25,7 @@ impl Source {
         &self,
         column: &str,
         axis: Axis,
-        bounds: Bounds,
+        bounds: BinBounds,
     ) -> Result<BinReading> {
         if self.size_column.is_some() {
             return Err(invalid(

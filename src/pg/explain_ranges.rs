@@ -3,7 +3,7 @@
 use super::errors::{Result, all_required, invalid, required};
 use super::progress::{Function, Phase, Progress};
 use super::ranges::unfit;
-use crate::ranges::{ExplainedMethod, Workload, explain};
+use crate::ranges::{ExplainRequest, ExplainedMethod, Workload, explain};
 use pgrx::prelude::*;
 
 /// Nothing is read, nothing spent.
@@ -41,7 +41,8 @@ fn dp_explain_ranges(
     let branching = branching.map(|branching| u32::try_from(branching).unwrap_or(0));
     let methods = methods.as_deref();
     let _progress = Progress::start(Function::ExplainRanges, Phase::Planning);
-    let rows = explain(bins, epsilon, delta, workload, methods, branching).map_err(unfit)?;
+    let request = ExplainRequest { bins, epsilon, delta, workload, methods, branching };
+    let rows = explain(&request).map_err(unfit)?;
     Ok(TableIterator::new(rows.into_iter().map(|row| {
         let ExplainedMethod { method, branching, spread, svd_ratio, chosen } = row;
         let branching = branching.map(|branching| branching as i32);

@@ -1,7 +1,7 @@
 //! Questions as users write them: PostgreSQL's range types, over bins or over time.
 
 use super::errors::{Result, error, invalid};
-use crate::ranges::{Bounds, BoundsError};
+use crate::ranges::{BinBounds, BoundsError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Interval, Range, RangeBound, UnboxDatum};
 use pgrx::pg_sys::Oid;
@@ -122,7 +122,7 @@ impl Axis {
     /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite times are
     /// stored as the largest and smallest numbers.
     #[inline]
-    pub(super) fn bin(self, value: i64, bounds: Bounds) -> i64 {
+    pub(super) fn bin(self, value: i64, bounds: BinBounds) -> i64 {
         const MICROSECONDS_PER_DAY: i128 = 86_400_000_000;
         let Axis::Time(TimeAxis { type_oid, origin, width }) = self else { return value };
         let time = match type_oid {
@@ -140,7 +140,7 @@ impl Axis {
 pub(super) struct Questions {
     pub(super) axis: Axis,
     pub(super) bins: Vec<Option<BinRange>>,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: BinBounds,
 }
 
 impl Questions {
@@ -231,8 +231,8 @@ fn around(ranges: &[Option<BinRange>]) -> Result<(i64, i64)> {
 }
 
 /// The bounds that two arguments give.
-pub(super) fn checked_bounds(lo: i64, hi: i64) -> Result<Bounds> {
-    Bounds::new(lo, hi).map_err(|problem| match problem {
+pub(super) fn checked_bounds(lo: i64, hi: i64) -> Result<BinBounds> {
+    BinBounds::new(lo, hi).map_err(|problem| match problem {
         BoundsError::Empty { .. } => invalid(
             problem.to_string(),
             "The bins are lo, lo + 1, ..., hi - 1: for ages up to 99, lo is 0 and hi is 100.",

@@ -7,10 +7,11 @@ use super::interval::{Axis, BinRange, Questions, SqlRange};
 use super::ledger::{self, Charge};
 use super::progress::{Function, Phase, Progress};
 use super::session::{as_of_now, as_reader};
+use crate::charge::{Costs, Receipt};
 use crate::noise::words_from_system;
 use crate::ranges::{
-    Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
-    Workload,
+    BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangePlanError, RangeRelease,
+    RangeRequest, TargetRanges,
 };
 use crate::work::poll;
 use pgrx::datum::Interval;
@@ -58,7 +59,7 @@ fn dp_range_release(
     after_charge(|| {
         progress.phase(Phase::Measuring);
         let mut words = words_from_system().map_err(Failure::broken)?;
-        Ok(DpRanges::draw(plan, &truth, &mut words))
+        Ok(Receipt::uncharged(plan).release_bins(&truth, &mut words))
     })
 }
 
@@ -134,7 +135,7 @@ fn of_dataset(
     let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
     // the questions are known: what they do not tell apart need not be measured apart
     let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
-    let cells = Cells::of(&bins, bounds.bins());
+    let cells = RangeCells::of(&bins, bounds.bins());
     let asked: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
     progress.phase(Phase::Planning);
     let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
@@ -151,7 +152,7 @@ fn of_dataset(
             let truth = as_reader(reader, || reading.read());
             progress.phase(Phase::Measuring);
             let cells = cells.sums(truth.counts());
-            let release = plan.release(&cells, &mut words);
+            let release = Receipt::uncharged(plan).release(&cells, &mut words);
             let answers = asked.into_iter().map(|cells| answer(&release, cells));
             answers
                 .collect::<Option<Vec<(f64, f64)>>>()
@@ -172,18 +173,18 @@ fn plan(
     questions: Option<&[Range<usize>]>,
 ) -> Result<RangePlan> {
     let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
-    let mut choice = choice(required(method, "method")?)?;
+    let mut method = choice(required(method, "method")?)?;
     if let Some(questions) = questions
-        && choice.target == Target::Workload(Workload::All)
+        && method.target == TargetRanges::ALL
     {
-        choice.target = Target::Ranges(questions.to_vec());
+        method.target = TargetRanges::Ranges(questions.to_vec());
     }
-    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit).map_err(unfit)
+    let bins = bins as i64;
+    RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method }).map_err(unfit)
 }
 
 pub(super) fn choice(word: &str) -> Result<MethodChoice> {
-    let unknown = || unfit(RangePlanError::Method { word: word.into() });
-    MethodChoice::parse(word).ok_or_else(unknown)
+    MethodChoice::parse(word).map_err(unfit)
 }
 
 pub(super) fn unfit(problem: RangePlanError) -> ErrorReport {
@@ -194,10 +195,10 @@ fn charge(
     dataset: &Dataset,
     function: &'static str,
     plan: &RangePlan,
-    bounds: Bounds,
+    bounds: BinBounds,
     column: Option<(&str, Axis)>,
 ) -> Result<()> {
-    let mut mechanism = plan.parameters().describe();
+    let mut mechanism = plan.cost().mechanism;
     mechanism["bounds"] = bounds.to_string().into();
     if let Some((column, axis)) = column {
         mechanism["value_column"] = column.into();
@@ -219,7 +220,7 @@ fn charge(
 }
 
 /// The bins of a range by their positions; outside of the bounds there are none.
-fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
+fn positions(bounds: BinBounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 

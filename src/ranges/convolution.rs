@@ -28,8 +28,7 @@ pub fn resolution(rho: f64) -> u32 {
 
 /// The `length` values sum_j a_j b_{i-j}, i = `skip` .. `skip + length`, of the cyclic convolution
 /// over the smallest power of two >= `period`, given that each is at most 2^62 in
-/// magnitude. Neither list may be longer than that power of two. `checkpoint` is called before each
-/// transform; it may unwind.
+/// magnitude. Neither list may be longer than that power of two.
 pub fn cyclic_exact(a: &[i64], b: &[i64], period: usize, skip: usize, length: usize) -> Vec<i64> {
     let size = period.next_power_of_two();
     let transform = |values: &[i64]| {
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_largest_integers_are_exact() {
-        let limit = super::super::mechanism::MEASURED_LIMIT as i64;
+        let limit = super::super::measurements::MEASURED_LIMIT as i64;
         let values = [limit, -limit, limit - 1, 0, 1, -1, 1 - limit];
         assert_eq!(cyclic_exact(&values, &[1], 8, 0, 7), values);
         // the sum is small, the products are not: only the true value counts

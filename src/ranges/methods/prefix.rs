@@ -16,18 +16,58 @@
 //! are unbiased for the integers F, however coarse they are, and the noise of the prefix that ends
 //! before bin t is sum_{j < t} h_j N_{t-1-j}.
 
+use super::descriptor::{Descriptor, Noises, Settings, Settled};
 use crate::noise::ScaleError;
-use crate::privacy::gaussian_sigma;
+use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::{cyclic, cyclic_exact, from_spectrum, resolution, spectrum};
-use crate::ranges::mechanism::{
-    Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload, signed,
-};
-use crate::ranges::noise::Noise;
+use crate::ranges::limits::MAX_CONVOLUTION_BINS;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
+use crate::ranges::mechanism::RangeMechanism;
+use crate::ranges::method::MethodChoice;
+use crate::ranges::spending::Spending;
+use crate::ranges::workload::{Spread, Workload};
 use crate::work::poll;
 use num_rational::Ratio;
 use std::collections::BTreeMap;
 use std::iter::once;
 use std::ops::Range;
+
+pub(super) struct PrefixMethod;
+
+impl Descriptor for PrefixMethod {
+    fn word(&self) -> &'static str {
+        "prefix"
+    }
+
+    fn noises(&self) -> Noises {
+        Noises::Gaussian
+    }
+
+    fn most_bins(&self) -> usize {
+        MAX_CONVOLUTION_BINS
+    }
+
+    fn settle(
+        &self,
+        _bins: u32,
+        _choice: &MethodChoice,
+        spending: Spending,
+    ) -> Result<Settled, ScaleError> {
+        Ok(Settled { branching: 2, target: None, noise: spending.on_all_together() })
+    }
+
+    fn fits(&self, settings: Settings) -> bool {
+        settings.calibration.is_together()
+    }
+
+    fn mechanism(&self, settings: Settings) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+        Ok(Box::new(PrefixFactorisation::new(settings.bins, settings.calibration)?))
+    }
+
+    fn takes_work(&self) -> bool {
+        true
+    }
+}
 
 /// The square-root factorisation over some bins, with its noise.
 #[derive(Debug, Clone)]
@@ -36,30 +76,36 @@ pub struct PrefixFactorisation {
     kernel: Vec<i64>,
     /// h, per unit of a measured integer.
     inverse: Vec<f64>,
-    sensitivity_squared: u64,
-    noise: Noise,
+    measurements: Measurements,
 }
 
 impl PrefixFactorisation {
-    /// A release is `rho`-zCDP. `checkpoint` is called between convolutions; it may unwind.
+    /// `calibration`: of all measurements together. See the module's documentation for what a row
+    /// moves them by.
     ///
     /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
-    /// If there are no bins.
-    pub fn new(bins: usize, rho: f64) -> Result<PrefixFactorisation, ScaleError> {
+    /// If there are no bins, or the groups are to have noise of their own.
+    pub fn new(bins: usize, calibration: &Calibration) -> Result<PrefixFactorisation, ScaleError> {
         assert!(bins > 0);
-        let scale = (1u64 << resolution(rho)) as f64;
+        let scale = (1u64 << resolution(calibration.rho())) as f64;
         let root = (1..bins).scan(1.0, |f, j| {
             *f *= (2 * j - 1) as f64 / (2 * j) as f64;
             Some(*f)
         });
         let kernel: Vec<i64> = once(1.0).chain(root).map(|f| (f * scale).round() as i64).collect();
         // below 2^52 (1 + ln(n) / pi), as f_j^2 < 1 / (pi j)
-        let sensitivity_squared = kernel.iter().map(|f| (f * f) as u64).sum();
-        let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
+        let sensitivity_squared: u64 = kernel.iter().map(|f| (f * f) as u64).sum();
+        let group = [(bins, Ratio::from(1))];
+        let measurements = Measurements::together(sensitivity_squared.into(), group, calibration)?;
         let inverse = reciprocal(&differences(&kernel));
-        Ok(PrefixFactorisation { kernel, inverse, sensitivity_squared, noise })
+        Ok(PrefixFactorisation { kernel, inverse, measurements })
+    }
+
+    /// Of the noise of an integer.
+    fn unit(&self) -> f64 {
+        self.measurements.first_noise().variance()
     }
 
     /// What a range's start at bin 0, 1, ... adds each to the variance of one of that length.
@@ -80,17 +126,9 @@ impl PrefixFactorisation {
     }
 }
 
-impl RangeMechanism for PrefixFactorisation {
-    fn bins(&self) -> usize {
-        self.kernel.len()
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        vec![Group { measurements: self.bins(), noise: self.noise.clone() }]
-    }
-
-    fn loss(&self) -> Loss {
-        Loss::Rho(self.sensitivity_squared as f64 * self.noise.rho())
+impl CountMechanism for PrefixFactorisation {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
     }
 
     fn largest_count(&self) -> u64 {
@@ -100,6 +138,12 @@ impl RangeMechanism for PrefixFactorisation {
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
         let bins = self.bins();
         cyclic_exact(&self.kernel, &signed(counts), 2 * bins, 0, bins)
+    }
+}
+
+impl RangeMechanism for PrefixFactorisation {
+    fn bins(&self) -> usize {
+        self.kernel.len()
     }
 
     fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
@@ -117,7 +161,7 @@ impl RangeMechanism for PrefixFactorisation {
         }
         let length = range.len();
         let first: f64 = self.inverse[..length].iter().map(|h| h * h).sum();
-        self.noise.variance() * (first + self.steps(length).take(range.start).sum::<f64>())
+        self.unit() * (first + self.steps(length).take(range.start).sum::<f64>())
     }
 
     /// Each later bin has one step more.
@@ -127,7 +171,7 @@ impl RangeMechanism for PrefixFactorisation {
         let steps = once(first).chain(self.steps(1));
         let squares = steps.scan(0.0, |sum, step| {
             *sum += step;
-            Some(self.noise.variance() * *sum)
+            Some(self.unit() * *sum)
         });
         squares.collect()
     }
@@ -136,7 +180,7 @@ impl RangeMechanism for PrefixFactorisation {
         match workload {
             Workload::All => Spread { mean: self.mean_over_all(), max: self.max_over_all() },
             Workload::Prefix => {
-                Spread::of(self.prefix_squares().map(|square| self.noise.variance() * square))
+                Spread::of(self.prefix_squares().map(|square| self.unit() * square))
             }
             Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins())),
         }
@@ -157,7 +201,7 @@ impl RangeMechanism for PrefixFactorisation {
                 .into_iter()
                 .map(move |start| {
                     let between: f64 = steps.by_ref().take(start - done).sum();
-                    variance += self.noise.variance() * between;
+                    variance += self.unit() * between;
                     done = start;
                     variance
                 })
@@ -178,7 +222,7 @@ impl RangeMechanism for PrefixFactorisation {
             of_sum += partial * partial;
         }
         let total = (bins + 1) as f64 * self.prefix_squares().sum::<f64>() - of_sum;
-        self.noise.variance() * total / (bins as f64 * (bins + 1) as f64 / 2.0)
+        self.unit() * total / (bins as f64 * (bins + 1) as f64 / 2.0)
     }
 
     /// Every start adds to the variance: of each length, the range that ends with the last bin
@@ -195,7 +239,7 @@ impl RangeMechanism for PrefixFactorisation {
         let max = (1..bins)
             .map(|length| whole + prefixes[bins - length - 1] - 2.0 * autocorrelation[length])
             .fold(whole, f64::max);
-        self.noise.variance() * max
+        self.unit() * max
     }
 }
 
@@ -225,7 +269,8 @@ mod tests {
     use super::*;
 
     fn with_sigma(bins: usize, sigma: f64) -> PrefixFactorisation {
-        PrefixFactorisation::new(bins, 1.0 / (2.0 * sigma * sigma)).unwrap()
+        let calibration = Calibration::together(1.0 / (2.0 * sigma * sigma));
+        PrefixFactorisation::new(bins, &calibration).unwrap()
     }
 
     /// h by long division.

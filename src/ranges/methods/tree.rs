@@ -1,62 +1,52 @@
 //! H_b: noisy counts of the nodes of a tree, and a range as the sum of the fewest of them.
 
-use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
-use crate::ranges::noise::Noise;
+use super::descriptor::{Descriptor, Noises, Options, Settings, Settled};
+use super::levels;
+use crate::noise::ScaleError;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::limits::MAX_BINS;
+use crate::ranges::measurements::{CountMechanism, Measurements};
+use crate::ranges::mechanism::{RangeMechanism, running_sums};
+use crate::ranges::method::MethodChoice;
+use crate::ranges::spending::Spending;
+use crate::ranges::trees::measured::MeasuredTree;
 use crate::ranges::trees::shape::TreeShape;
-use crate::work::poll;
 use std::ops::Range;
 
-/// The tree with its measurements: every node of levels 0 .. h; the root is not measured
-/// (Qardaji et al., section 3.2).
-///
-/// A row lies in one node of each level, so it moves one measurement per level, by 1.
-#[derive(Debug, Clone)]
-pub(in crate::ranges) struct MeasuredTree {
-    pub(in crate::ranges) shape: TreeShape,
-    /// per level
-    noise: Vec<Noise>,
-    pub(in crate::ranges) variances: Vec<f64>,
-}
+pub(super) struct TreeMethod;
 
-impl MeasuredTree {
-    /// `noise`: of levels 0 .. h, from the leaves up.
-    ///
-    /// # Panics
-    /// If it is that of another number of levels.
-    pub(in crate::ranges) fn new(shape: TreeShape, noise: Vec<Noise>) -> MeasuredTree {
-        assert_eq!(noise.len(), shape.height());
-        let variances = noise.iter().map(Noise::variance).collect();
-        MeasuredTree { shape, noise, variances }
+impl Descriptor for TreeMethod {
+    fn word(&self) -> &'static str {
+        "tree"
     }
 
-    pub(in crate::ranges) fn groups(&self) -> Vec<Group> {
-        let levels = self.noise.iter().zip(0..);
-        levels
-            .map(|(noise, level)| Group {
-                measurements: self.shape.nodes(level),
-                noise: noise.clone(),
-            })
-            .collect()
+    fn noises(&self) -> Noises {
+        Noises::Laplace
     }
 
-    /// The nodes' counts, level by level from the leaves up.
-    pub(in crate::ranges) fn measure(&self, counts: &[u64]) -> Vec<i64> {
-        let mut values = signed(counts);
-        values.reserve_exact((1..self.shape.height()).map(|level| self.shape.nodes(level)).sum());
-        let mut below = 0;
-        for level in 1..self.shape.height() {
-            let children = below..values.len();
-            below = values.len();
-            for first in children.step_by(self.shape.branching()) {
-                if (first / self.shape.branching()).is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
-                let end = (first + self.shape.branching()).min(below);
-                values.push(values[first..end].iter().sum());
-            }
-            debug_assert_eq!(values.len() - below, self.shape.nodes(level));
-        }
-        values
+    fn options(&self) -> Options {
+        Options { branching: Some(MAX_BINS as u32), budgets: true, ..Options::NONE }
+    }
+
+    fn settle(
+        &self,
+        bins: u32,
+        choice: &MethodChoice,
+        spending: Spending,
+    ) -> Result<Settled, ScaleError> {
+        levels::settle(bins, choice.branching, choice.budgets, spending, mean_over_all)
+    }
+
+    fn fits(&self, settings: Settings) -> bool {
+        levels::fits(settings)
+    }
+
+    fn mechanism(&self, settings: Settings) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+        Ok(Box::new(RawTree::new(levels::shape(settings), settings.calibration)?))
+    }
+
+    fn reconstruction_length(&self, settings: Settings) -> usize {
+        levels::shape(settings).measured_nodes() + 1
     }
 }
 
@@ -69,18 +59,20 @@ pub struct RawTree {
 }
 
 impl RawTree {
-    /// `noise`: of levels 0 .. h, from the leaves up.
+    /// `calibration`: of levels 0 .. h, from the leaves up.
+    ///
+    /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
     /// If it is that of another number of levels.
-    pub fn new(shape: TreeShape, noise: Vec<Noise>) -> RawTree {
+    pub fn new(shape: TreeShape, calibration: &Calibration) -> Result<RawTree, ScaleError> {
         let offsets = (0..shape.height())
             .scan(0, |below, level| {
                 *below += shape.nodes(level);
                 Some(*below - shape.nodes(level))
             })
             .collect();
-        RawTree { tree: MeasuredTree::new(shape, noise), offsets }
+        Ok(RawTree { tree: MeasuredTree::new(shape, calibration)?, offsets })
     }
 
     /// The fewest nodes that make up a range: at most two runs of nodes per level.
@@ -111,21 +103,23 @@ impl RawTree {
     }
 }
 
-impl RangeMechanism for RawTree {
-    fn bins(&self) -> usize {
-        self.tree.shape.bins()
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        self.tree.groups()
+impl CountMechanism for RawTree {
+    fn measurements(&self) -> &Measurements {
+        &self.tree.measurements
     }
 
     fn largest_count(&self) -> u64 {
-        MEASURED_LIMIT / self.bins() as u64
+        self.tree.largest_count()
     }
 
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
         self.tree.measure(counts)
+    }
+}
+
+impl RangeMechanism for RawTree {
+    fn bins(&self) -> usize {
+        self.tree.shape.bins()
     }
 
     /// The sums of the first 0, 1, 2, ... noisy counts: any run of nodes is then one difference,
@@ -153,21 +147,6 @@ impl RangeMechanism for RawTree {
     fn max_over_all(&self) -> f64 {
         max_over_all(self.tree.shape, &self.tree.variances)
     }
-}
-
-/// The sums of the first 0, 1, 2, ... values.
-pub(in crate::ranges) fn running_sums(values: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
-    let mut sums = Vec::with_capacity(values.len() + 1);
-    let mut sum = 0.0;
-    sums.push(sum);
-    for (i, value) in values.enumerate() {
-        if i.is_multiple_of(CHECKPOINT_PASS) {
-            poll();
-        }
-        sum += value;
-        sums.push(sum);
-    }
-    sums
 }
 
 /// The mean variance over all ranges of H_b whose level l has node variance `variances[l]`: a node

@@ -1,12 +1,51 @@
 //! Privelet: noisy Haar coefficients (Xiao, Wang, Gehrke 2011).
 
-use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism, signed};
-use crate::ranges::methods::tree::running_sums;
-use crate::ranges::noise::Noise;
+use super::descriptor::{Descriptor, Noises, Settings, Settled};
+use crate::noise::ScaleError;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
+use crate::ranges::mechanism::{RangeMechanism, running_sums};
+use crate::ranges::method::MethodChoice;
+use crate::ranges::spending::Spending;
 use crate::ranges::trees::covariance::{PerNode, TreeCovariance};
 use crate::ranges::trees::shape::TreeShape;
-use crate::work::poll;
+use crate::work::Paced;
 use std::ops::Range;
+
+pub(super) struct WaveletMethod;
+
+impl Descriptor for WaveletMethod {
+    fn word(&self) -> &'static str {
+        "wavelet"
+    }
+
+    fn noises(&self) -> Noises {
+        Noises::Either
+    }
+
+    fn has_tree(&self) -> bool {
+        true
+    }
+
+    fn settle(
+        &self,
+        bins: u32,
+        _choice: &MethodChoice,
+        spending: Spending,
+    ) -> Result<Settled, ScaleError> {
+        let groups = Wavelet::groups_over(bins as usize);
+        let noise = spending.on_groups(&vec![1.0 / groups as f64; groups])?;
+        Ok(Settled { branching: 2, target: None, noise })
+    }
+
+    fn fits(&self, settings: Settings) -> bool {
+        settings.calibration.groups() == Some(Wavelet::groups_over(settings.bins))
+    }
+
+    fn mechanism(&self, settings: Settings) -> Result<Box<dyn RangeMechanism>, ScaleError> {
+        Ok(Box::new(Wavelet::new(settings.bins, settings.calibration)?))
+    }
+}
 
 /// The Haar wavelet of a binary tree over the bins, in integers: each inner node's coefficient is
 /// its left child's count minus its right child's, and last comes the total.
@@ -21,58 +60,52 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub struct Wavelet {
     shape: TreeShape,
-    /// of the coefficients of levels 1 ..= h, then of the total
-    noise: Vec<Noise>,
+    /// Groups 0 .. h are the coefficients of levels 1 ..= h, the last one is the total.
+    measurements: Measurements,
     covariance: TreeCovariance,
 }
 
 impl Wavelet {
-    /// `noise`: of the coefficients of levels 1 ..= h, from the leaves' parents up, and of the
+    /// `calibration`: of the coefficients of levels 1 ..= h, from the leaves' parents up, and of the
     /// total; the total's alone for one bin.
+    ///
+    /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
     /// If it is that of another number of groups than [`Wavelet::groups_over`].
-    pub fn new(bins: usize, noise: Vec<Noise>) -> Wavelet {
-        assert_eq!(noise.len(), Wavelet::groups_over(bins));
+    pub fn new(bins: usize, calibration: &Calibration) -> Result<Wavelet, ScaleError> {
         let shape = TreeShape::new(bins, 2);
-        let variances: Vec<f64> = noise.iter().map(Noise::variance).collect();
-        let total = variances[noise.len() - 1];
+        let levels = 1..Wavelet::groups_over(bins);
+        let sizes = levels.map(|level| coefficients(shape, level)).chain([1]);
+        let measurements = Measurements::one_of_each(sizes, calibration)?;
+        let variances = measurements.variances();
+        let total = variances[variances.len() - 1];
         // left and right are (sum + C)/2 and (sum - C)/2; a node with one child hands its sum on,
         // whatever the slack
         let halves = (0..shape.height()).map(|level| variances[level] / 2.0);
         let slacks = halves.map(|half| PerNode { regular: half, last: half }).collect();
-        Wavelet { shape, noise, covariance: TreeCovariance::new(shape, slacks, total) }
+        let covariance = TreeCovariance::new(shape, slacks, total);
+        Ok(Wavelet { shape, measurements, covariance })
     }
 
     /// How many groups of measurements there are, the total's included.
     pub fn groups_over(bins: usize) -> usize {
         if bins == 1 { 1 } else { TreeShape::new(bins, 2).height() + 1 }
     }
-
-    /// The number of a level's nodes with two children.
-    fn coefficients(&self, level: usize) -> usize {
-        self.shape.nodes(level - 1) / 2
-    }
 }
 
-impl RangeMechanism for Wavelet {
-    fn bins(&self) -> usize {
-        self.shape.bins()
-    }
+/// The number of a level's nodes with two children.
+fn coefficients(shape: TreeShape, level: usize) -> usize {
+    shape.nodes(level - 1) / 2
+}
 
-    fn groups(&self) -> Vec<Group> {
-        let last = self.noise.len() - 1;
-        let groups = self.noise.iter().enumerate();
-        groups
-            .map(|(i, noise)| Group {
-                measurements: if i == last { 1 } else { self.coefficients(i + 1) },
-                noise: noise.clone(),
-            })
-            .collect()
+impl CountMechanism for Wavelet {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
     }
 
     fn largest_count(&self) -> u64 {
-        MEASURED_LIMIT / self.bins() as u64
+        MEASURED_LIMIT / self.shape.bins() as u64
     }
 
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
@@ -80,10 +113,7 @@ impl RangeMechanism for Wavelet {
         let mut measured = Vec::with_capacity(self.shape.bins());
         while sums.len() > 1 {
             // the sums of the next level take the place of the ones that they are made of
-            for node in 0..sums.len().div_ceil(2) {
-                if node.is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
+            for node in (0..sums.len().div_ceil(2)).paced() {
                 let left = sums[2 * node];
                 let right = sums.get(2 * node + 1).copied();
                 measured.extend(right.map(|right| left - right));
@@ -94,23 +124,26 @@ impl RangeMechanism for Wavelet {
         measured.extend(sums);
         measured
     }
+}
+
+impl RangeMechanism for Wavelet {
+    fn bins(&self) -> usize {
+        self.shape.bins()
+    }
 
     fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
         let (mut rest, total) = noisy.split_at(noisy.len() - 1);
         let mut sums: Vec<f64> = total.iter().map(|total| *total as f64).collect();
         sums.reserve(self.shape.bins());
-        for level in (1..self.noise.len()).rev() {
-            let coefficients;
-            (rest, coefficients) = rest.split_at(rest.len() - self.coefficients(level));
+        for level in (1..self.measurements.groups().len()).rev() {
+            let differences;
+            (rest, differences) = rest.split_at(rest.len() - coefficients(self.shape, level));
             let parents = sums.len();
             sums.resize(self.shape.nodes(level - 1), 0.0);
             // from the right, so that no parent is overwritten before its turn
-            for node in (0..parents).rev() {
-                if node.is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
+            for node in (0..parents).rev().paced() {
                 let sum = sums[node];
-                match coefficients.get(node) {
+                match differences.get(node) {
                     Some(&difference) => {
                         sums[2 * node] = (sum + difference as f64) / 2.0;
                         sums[2 * node + 1] = (sum - difference as f64) / 2.0;

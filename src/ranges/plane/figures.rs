@@ -2,9 +2,8 @@
 //! an n x n grid.
 
 use super::grid::Grid;
-use super::plan::PlanePlan;
-use crate::ranges::PlaneTree;
 use crate::ranges::methods::tree_consistent::grid::mean_over_all;
+use crate::ranges::{PlanePlan, PlaneTree, asked};
 
 /// The mean variance of the best consistent tree of more than one level over that of the noisy cells,
 /// and its branching factor. `own`: the variance of a level from the number of levels.
@@ -53,7 +52,8 @@ fn gains_by_size() {
         assert_eq!(shown(best_tree(n, gaussian)), (tree.into(), b_gaussian));
         let mean = |method| {
             let n = n as i64;
-            let plan = PlanePlan::new(n, n, 1.0, 1e-6, method, 1).unwrap();
+            let plan =
+                PlanePlan::new(asked::rectangles([n, n], 1.0, 1e-6, method).unwrap()).unwrap();
             plan.mechanism().mean_over_all()
         };
         assert_eq!(format!("{:.4}", mean("cascade") / mean("gaussian")), cascade);

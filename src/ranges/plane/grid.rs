@@ -29,6 +29,10 @@ impl Grid {
         self.rows * self.columns
     }
 
+    pub(in crate::ranges) fn longer_side(self) -> usize {
+        self.rows.max(self.columns)
+    }
+
     /// The number of rectangles that are not empty.
     pub fn rectangles(self) -> u128 {
         let ranges = |bins: usize| bins as u128 * (bins as u128 + 1) / 2;

@@ -12,12 +12,14 @@
 //! differ by one record, which is counted in one cell. Where a unit of privacy owns up to k
 //! records, all distances are at most k times as large.
 
+mod corner_sums;
 pub(super) mod grid;
 pub(super) mod mechanism;
-pub(super) mod plan;
 pub(super) mod release;
 
 #[cfg(test)]
 mod figures;
+#[cfg(test)]
+mod plans;
 #[cfg(test)]
 mod properties;

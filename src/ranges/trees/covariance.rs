@@ -20,9 +20,11 @@
 
 use super::envelope::{Line, UpperEnvelope};
 use super::shape::TreeShape;
-use crate::ranges::mechanism::CHECKPOINT_PASS;
-use crate::work::poll;
+use crate::work::{Paced, done};
 use std::ops::Range;
+
+/// What ends in one child is counted as work at a time, up to so many parts.
+const PARTS_AT_A_TIME: usize = 1 << 12;
 
 /// A number for every node of a level: all regular ones have the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,22 +45,22 @@ pub struct TreeCovariance {
 
 /// How a sum of estimates below a node depends on the node's own.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct PartBelow {
     alpha: f64,
     beta: f64,
 }
 
 /// Sums over all prefixes of a node that are not empty.
 #[derive(Debug, Clone, Copy)]
-struct PrefixSums {
+struct PrefixMoments {
     count: f64,
     alpha: f64,
     alpha_square: f64,
     beta: f64,
 }
 
-impl Part {
-    const WHOLE: Part = Part { alpha: 1.0, beta: 0.0 };
+impl PartBelow {
+    const WHOLE: PartBelow = PartBelow { alpha: 1.0, beta: 0.0 };
 }
 
 impl TreeCovariance {
@@ -106,7 +108,7 @@ impl TreeCovariance {
         let branching = self.shape.branching();
         // the nodes of the level that hold the range's ends, with what it is there
         let (mut left, mut right) = (range.start, range.end - 1);
-        let (mut suffix, mut prefix) = (Part::WHOLE, Part::WHOLE);
+        let (mut suffix, mut prefix) = (PartBelow::WHOLE, PartBelow::WHOLE);
         let mut level = 0;
         while left / branching != right / branching {
             let parent = right / branching;
@@ -126,7 +128,8 @@ impl TreeCovariance {
             let alpha = (regular * (suffix.alpha + between) + slack * prefix.alpha) / total;
             let own = suffix.beta + regular * suffix.alpha.powi(2);
             let other = prefix.beta + slack * prefix.alpha.powi(2);
-            part = Part { alpha, beta: own + other + regular * between - total * alpha.powi(2) };
+            part =
+                PartBelow { alpha, beta: own + other + regular * between - total * alpha.powi(2) };
             (right, level) = (right / branching, level + 1);
         }
         while level < self.shape.height() {
@@ -138,7 +141,7 @@ impl TreeCovariance {
         self.at_root(part)
     }
 
-    fn at_root(&self, part: Part) -> f64 {
+    fn at_root(&self, part: PartBelow) -> f64 {
         part.beta + part.alpha.powi(2) * self.root_variance
     }
 
@@ -155,8 +158,8 @@ impl TreeCovariance {
     }
 
     /// Over all prefixes of the root.
-    fn root_prefix_sums(&self) -> PrefixSums {
-        let leaf = PrefixSums { count: 1.0, alpha: 1.0, alpha_square: 1.0, beta: 0.0 };
+    fn root_prefix_sums(&self) -> PrefixMoments {
+        let leaf = PrefixMoments { count: 1.0, alpha: 1.0, alpha_square: 1.0, beta: 0.0 };
         let (mut regular, mut last) = (leaf, leaf);
         for level in 1..=self.shape.height() {
             let slacks = self.slacks[level - 1];
@@ -172,13 +175,13 @@ impl TreeCovariance {
     }
 
     /// The sum of all P_i, in which bin j, counted from 0, has the weight N - j.
-    fn sum_of_prefixes(&self) -> Part {
+    fn sum_of_prefixes(&self) -> PartBelow {
         let bins = self.shape.bins() as f64;
         // A regular node's alpha is the mean weight of its bins; beta is the same for all of them,
         // since it does not change when all weights do by the same amount.
         let mean_weight = |first: f64, width: f64| bins - first - (width - 1.0) / 2.0;
         let mut regular_beta = 0.0;
-        let mut last = Part { alpha: 1.0, beta: 0.0 };
+        let mut last = PartBelow { alpha: 1.0, beta: 0.0 };
         for level in 1..=self.shape.height() {
             let PerNode { regular, last: last_slack } = self.slacks[level - 1];
             let width = self.shape.width(level - 1) as f64;
@@ -189,7 +192,7 @@ impl TreeCovariance {
             let first = (self.shape.nodes(level) - 1) as f64 * self.shape.width(level) as f64;
             let alpha = mean_weight(first, before * width);
             let (own, total) = (before * regular, before * regular + last_slack);
-            last = Part {
+            last = PartBelow {
                 alpha: (own * alpha + last_slack * last.alpha) / total,
                 beta: before * regular_beta
                     + last.beta
@@ -215,7 +218,7 @@ impl TreeCovariance {
     pub fn max_over_all(&self) -> f64 {
         let variances = self.largest_node_variances();
         let mut max = variances[0].regular.max(variances[0].last);
-        let (mut regular, mut last) = (vec![Part::WHOLE], vec![Part::WHOLE]);
+        let (mut regular, mut last) = (vec![PartBelow::WHOLE], vec![PartBelow::WHOLE]);
         for ((level, &slacks), variance) in (1..).zip(&self.slacks).zip(&variances[1..]) {
             let ends = Ends { regular: &regular, last: &last, slacks };
             let (children, total) = (self.shape.children_of_last(level), self.last_total(level));
@@ -260,21 +263,22 @@ impl TreeCovariance {
     }
 }
 
-impl Part {
+impl PartBelow {
     /// At the parent: this part of one child, with `whole` other children in full.
-    fn beside(self, slack: f64, whole: usize, whole_slack: f64, total: f64) -> Part {
+    fn beside(self, slack: f64, whole: usize, whole_slack: f64, total: f64) -> PartBelow {
         let whole = whole as f64 * whole_slack;
         let alpha = (slack * self.alpha + whole) / total;
         let beta = self.beta + slack * self.alpha.powi(2) + whole - total * alpha.powi(2);
-        Part { alpha, beta }
+        PartBelow { alpha, beta }
     }
 }
 
-impl PrefixSums {
-    const NONE: PrefixSums = PrefixSums { count: 0.0, alpha: 0.0, alpha_square: 0.0, beta: 0.0 };
+impl PrefixMoments {
+    const NONE: PrefixMoments =
+        PrefixMoments { count: 0.0, alpha: 0.0, alpha_square: 0.0, beta: 0.0 };
 
-    fn plus(self, other: PrefixSums) -> PrefixSums {
-        PrefixSums {
+    fn plus(self, other: PrefixMoments) -> PrefixMoments {
+        PrefixMoments {
             count: self.count + other.count,
             alpha: self.alpha + other.alpha,
             alpha_square: self.alpha_square + other.alpha_square,
@@ -282,17 +286,23 @@ impl PrefixSums {
         }
     }
 
-    /// [`Part::beside`] summed over the prefixes.
-    fn beside(self, slack: f64, whole: f64, whole_slack: f64, total: f64) -> PrefixSums {
+    /// [`PartBelow::beside`] summed over the prefixes.
+    fn beside(self, slack: f64, whole: f64, whole_slack: f64, total: f64) -> PrefixMoments {
         self.beside_moments([1.0, whole, whole * whole], slack, whole_slack, total)
     }
 
-    /// [`Part::beside`] summed over the prefixes and over 0 .. `children` children in full.
-    fn beside_each(self, children: usize, slack: f64, whole_slack: f64, total: f64) -> PrefixSums {
+    /// [`PartBelow::beside`] summed over the prefixes and over 0 .. `children` children in full.
+    fn beside_each(
+        self,
+        children: usize,
+        slack: f64,
+        whole_slack: f64,
+        total: f64,
+    ) -> PrefixMoments {
         let n = children as f64;
         let moments = [n, n * (n - 1.0) / 2.0, n * (n - 1.0) * (2.0 * n - 1.0) / 6.0];
         if children == 0 {
-            return PrefixSums::NONE;
+            return PrefixMoments::NONE;
         }
         self.beside_moments(moments, slack, whole_slack, total)
     }
@@ -304,14 +314,14 @@ impl PrefixSums {
         slack: f64,
         whole_slack: f64,
         total: f64,
-    ) -> PrefixSums {
+    ) -> PrefixMoments {
         let [zeroth, first, second] = moments;
         let (a, d) = (slack, whole_slack);
         let alpha_square = (a * a * self.alpha_square * zeroth
             + 2.0 * a * d * self.alpha * first
             + d * d * self.count * second)
             / (total * total);
-        PrefixSums {
+        PrefixMoments {
             count: self.count * zeroth,
             alpha: (a * self.alpha * zeroth + d * self.count * first) / total,
             alpha_square,
@@ -325,8 +335,8 @@ impl PrefixSums {
 /// are their suffixes too by symmetry, and of the last child; in order of length.
 #[derive(Clone, Copy)]
 struct Ends<'a> {
-    regular: &'a [Part],
-    last: &'a [Part],
+    regular: &'a [PartBelow],
+    last: &'a [PartBelow],
     slacks: PerNode,
 }
 
@@ -339,11 +349,8 @@ impl Ends<'_> {
         let mut lines: Vec<Line> = self
             .regular
             .iter()
-            .enumerate()
-            .map(|(i, part)| {
-                if i.is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
+            .paced()
+            .map(|part| {
                 let own = regular * part.alpha;
                 Line {
                     slope: -2.0 * bend * own,
@@ -355,25 +362,19 @@ impl Ends<'_> {
         if bend > 0.0 {
             lines.reverse();
         }
-        let lines = lines.into_iter().enumerate().map(|(i, line)| {
-            if i.is_multiple_of(CHECKPOINT_PASS) {
-                poll();
-            }
-            line
-        });
-        let envelope = UpperEnvelope::new(lines);
+        let envelope = UpperEnvelope::new(lines.into_iter().paced());
         let mut max = 0.0f64;
-        let mut right_ends = |parts: &[Part], slack: f64, between: Range<usize>| {
+        let mut right_ends = |parts: &[PartBelow], slack: f64, between: Range<usize>| {
             for between in between {
-                for (i, part) in parts.iter().enumerate() {
-                    if (between * parts.len() + i).is_multiple_of(CHECKPOINT_PASS) {
-                        poll();
+                let between = between as f64 * regular;
+                for parts in parts.chunks(PARTS_AT_A_TIME) {
+                    done(parts.len() as u64);
+                    for part in parts {
+                        let own = slack * part.alpha;
+                        let x = between + own;
+                        let right = part.beta + own * part.alpha + between - bend * x * x;
+                        max = max.max(right + envelope.at(x));
                     }
-                    let between = between as f64 * regular;
-                    let own = slack * part.alpha;
-                    let x = between + own;
-                    let right = part.beta + own * part.alpha + between - bend * x * x;
-                    max = max.max(right + envelope.at(x));
                 }
             }
         };
@@ -384,13 +385,13 @@ impl Ends<'_> {
     }
 
     /// The prefixes of the node itself.
-    fn prefixes(&self, children: usize, total: f64) -> Vec<Part> {
+    fn prefixes(&self, children: usize, total: f64) -> Vec<PartBelow> {
         let PerNode { regular, last } = self.slacks;
         let before = children - 1;
         let mut prefixes = Vec::with_capacity(before * self.regular.len() + self.last.len());
-        let mut extend = |parts: &[Part], slack: f64, whole: usize| {
-            for parts in parts.chunks(CHECKPOINT_PASS) {
-                poll();
+        let mut extend = |parts: &[PartBelow], slack: f64, whole: usize| {
+            for parts in parts.chunks(PARTS_AT_A_TIME) {
+                done(parts.len() as u64);
                 prefixes.extend(parts.iter().map(|part| part.beside(slack, whole, regular, total)));
             }
         };

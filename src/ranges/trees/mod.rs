@@ -3,4 +3,5 @@
 pub(super) mod budgets;
 pub(super) mod covariance;
 mod envelope;
+pub(super) mod measured;
 pub(super) mod shape;

@@ -55,6 +55,11 @@ impl TreeShape {
         self.bins.div_ceil(self.width(level))
     }
 
+    /// The number of nodes below the root.
+    pub fn measured_nodes(&self) -> usize {
+        (0..self.height).map(|level| self.nodes(level)).sum()
+    }
+
     pub fn is_last(&self, level: usize, node: usize) -> bool {
         node + 1 == self.nodes(level)
     }

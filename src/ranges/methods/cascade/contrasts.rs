@@ -1,8 +1,8 @@
 //! The integers of a cascade, without their noise.
 
-use super::tree::Tree;
-use crate::ranges::mechanism::{CHECKPOINT_PASS, CHECKPOINT_VARIANCES};
-use crate::work::poll;
+use super::tree::TreeOverBins;
+use crate::ranges::workload::UNITS_PER_VARIANCE;
+use crate::work::{Paced, done};
 use num_rational::Ratio;
 use num_traits::AsPrimitive;
 use std::ops::Range;
@@ -13,15 +13,15 @@ use std::ops::Range;
 /// has and each j = 1 .. m - 1, contrast j of all nodes with m children, breadth first.
 #[derive(Debug, Clone)]
 pub(in crate::ranges) struct Contrasts {
-    pub(super) tree: Tree,
-    laws: Vec<Law>,
+    pub(super) tree: TreeOverBins,
+    laws: Vec<ContrastLaw>,
     /// By number of children m, the law of contrast 1; as long as the most children need.
     pub(super) first_law: Vec<usize>,
 }
 
 /// Measurements that have the same noise.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ranges) struct Law {
+pub(in crate::ranges) struct ContrastLaw {
     /// The noise's variance in units of the total's.
     pub(in crate::ranges) weight: Ratio<u64>,
     pub(in crate::ranges) measurements: usize,
@@ -52,16 +52,18 @@ impl Places<'_> {
 }
 
 impl Contrasts {
-    pub(in crate::ranges) fn new(tree: Tree) -> Contrasts {
+    pub(in crate::ranges) fn new(tree: TreeOverBins) -> Contrasts {
         let most = (0..tree.nodes()).map(|node| tree.children(node).len()).max().unwrap_or(0);
         let mut nodes_with = vec![0; most + 1];
         (0..tree.nodes()).for_each(|node| nodes_with[tree.children(node).len()] += 1);
-        let mut laws = vec![Law { weight: Ratio::from(1), measurements: 1 }];
+        let mut laws = vec![ContrastLaw { weight: Ratio::from(1), measurements: 1 }];
         let mut first_law = Vec::with_capacity(nodes_with.len());
         for (m, measurements) in nodes_with.into_iter().enumerate() {
             first_law.push(laws.len());
             if measurements > 0 {
-                laws.extend((1..m).map(|j| Law { weight: contrast_weight(m, j), measurements }));
+                laws.extend(
+                    (1..m).map(|j| ContrastLaw { weight: contrast_weight(m, j), measurements }),
+                );
             }
         }
         Contrasts { tree, laws, first_law }
@@ -71,7 +73,7 @@ impl Contrasts {
         self.tree.bins()
     }
 
-    pub(in crate::ranges) fn laws(&self) -> &[Law] {
+    pub(in crate::ranges) fn laws(&self) -> &[ContrastLaw] {
         &self.laws
     }
 
@@ -98,10 +100,7 @@ impl Contrasts {
     pub(in crate::ranges) fn measure(&self, counts: &[impl AsPrimitive<i64>]) -> Vec<i64> {
         let tree = &self.tree;
         let mut sums = vec![0i64; tree.nodes()];
-        for node in (0..tree.nodes()).rev() {
-            if node.is_multiple_of(CHECKPOINT_PASS) {
-                poll();
-            }
+        for node in (0..tree.nodes()).rev().paced() {
             sums[node] = match tree.children(node) {
                 leaf if leaf.is_empty() => counts[tree.first_bin(node)].as_(),
                 children => sums[children].iter().sum(),
@@ -110,10 +109,7 @@ impl Contrasts {
         let mut measured = vec![0; tree.bins()];
         measured[0] = sums[0];
         let mut places = self.places();
-        for node in 0..tree.nodes() {
-            if node.is_multiple_of(CHECKPOINT_PASS) {
-                poll();
-            }
+        for node in (0..tree.nodes()).paced() {
             let children = &sums[tree.children(node)];
             let mut before = 0;
             for (j, place) in (1..).zip(places.next(children.len())) {
@@ -147,10 +143,7 @@ impl Contrasts {
         estimates[0] = noisy[0].as_();
         let mut places = self.places();
         let mut contrasts: Vec<f64> = Vec::new();
-        for node in 0..tree.nodes() {
-            if node.is_multiple_of(CHECKPOINT_PASS) {
-                poll();
-            }
+        for node in (0..tree.nodes()).paced() {
             let children = tree.children(node);
             contrasts.clear();
             contrasts.extend(places.next(children.len()).map(|place| noisy[place].as_()));
@@ -214,10 +207,11 @@ impl Contrasts {
         }
     }
 
-    /// The same of the sum of the bins' estimates times `weights`.
+    /// The squares of the measurements' factors in the sum of the bins' estimates times `weights`,
+    /// each with its law.
     fn weighted_squares(&self, weights: &[f64], mut add: impl FnMut(usize, f64)) {
         let mut shares = vec![0.0; self.tree.nodes()];
-        for node in (0..self.tree.nodes()).rev() {
+        for node in (0..self.tree.nodes()).rev().paced() {
             shares[node] = match self.tree.children(node) {
                 leaf if leaf.is_empty() => weights[self.tree.first_bin(node)],
                 children => self.combine(&shares[children], &mut add),
@@ -234,9 +228,7 @@ impl Contrasts {
         // a range is a difference of two of the n + 1 prefixes P, the empty one among them: the sum
         // of the squares of P_i - P_j over pairs is (n + 1) sum P_i^2 - (sum P_i)^2
         for end in 1..=bins {
-            if end.is_multiple_of(CHECKPOINT_VARIANCES) {
-                poll();
-            }
+            done(UNITS_PER_VARIANCE);
             self.squares(&(0..end), |law, square| sums[law] += (bins + 1) as f64 * square);
         }
         let weights: Vec<f64> = (1..=bins).rev().map(|count| count as f64).collect();

@@ -3,7 +3,7 @@
 //! # The measurement
 //!
 //! A cascade over n bins measures n integers B x, B square and invertible, with noise of the
-//! variances w_i s^2 (see [`Cascade`](crate::ranges::Cascade)). With the matrices B and B' of the two
+//! variances w_i s^2 (see [`Cascade`](super::line::Cascade)). With the matrices B and B' of the two
 //! axes, the counts X of the cells and the integers B X B'^T, integer (i, j) gets noise of variance
 //! w_i w'_j s^2. Applying both inverses gives estimates of the cells, whose covariance is the
 //! Kronecker product of the two cascades': every product of a node of one tree and a node of the
@@ -15,15 +15,14 @@
 //! noise the square of the distance is the product of those of the two cascades,
 //! (1 + k/3) (1 + k'/3) for perfect binary trees of heights k and k'.
 
-use super::contrasts::{Contrasts, Law};
-use super::tree::Tree;
+use super::contrasts::{ContrastLaw, Contrasts};
+use super::tree::TreeOverBins;
 use crate::noise::ScaleError;
-use crate::privacy::gaussian_sigma;
-use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, signed};
-use crate::ranges::noise::Noise;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
 use crate::ranges::plane::grid::{Grid, Rectangle};
 use crate::ranges::plane::mechanism::{PlaneMechanism, search_max};
-use crate::work::poll;
+use crate::work::done;
 use std::ops::Range;
 
 /// The most children that a node of either tree can have: all numerators and denominators of the
@@ -38,35 +37,40 @@ pub const MAX_GRID_FAN_OUT: u32 = 32;
 pub struct PlaneCascade {
     rows: Contrasts,
     columns: Contrasts,
-    /// for each law of the rows those of the columns
-    groups: Vec<Group>,
+    /// In groups: for each law of the rows those of the columns.
+    measurements: Measurements,
+    /// Of the groups.
     variances: Vec<f64>,
 }
 
 impl PlaneCascade {
-    /// Over balanced trees. A release is `rho`-zCDP.
+    /// Over balanced trees. `calibration`: of all measurements together. See the module's
+    /// documentation for what a record moves them by.
     ///
     /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
-    /// If the fan-out is not from 2 to [`MAX_GRID_FAN_OUT`].
-    pub fn new(grid: Grid, fan_out: u32, rho: f64) -> Result<PlaneCascade, ScaleError> {
+    /// If the fan-out is not from 2 to [`MAX_GRID_FAN_OUT`], or the groups are to have noise of
+    /// their own.
+    pub fn new(
+        grid: Grid,
+        fan_out: u32,
+        calibration: &Calibration,
+    ) -> Result<PlaneCascade, ScaleError> {
         assert!((2..=MAX_GRID_FAN_OUT).contains(&fan_out), "fan-out {fan_out}");
         let axis = |bins| {
-            let tree = Tree::balanced(bins, fan_out);
+            let tree = TreeOverBins::balanced(bins, fan_out);
             Contrasts::new(tree.expect("the fan-out and the grid's sides make trees"))
         };
         let (rows, columns) = (axis(grid.rows()), axis(grid.columns()));
         let square = rows.sensitivity_squared() * columns.sensitivity_squared();
-        let group = |(row, column): (&Law, &Law)| {
-            let sigma = gaussian_sigma(square * (row.weight * column.weight), rho);
-            let measurements = row.measurements * column.measurements;
-            Ok(Group { measurements, noise: Noise::gaussian(sigma)? })
-        };
         let pairs = rows.laws().iter().flat_map(|row| columns.laws().iter().map(move |c| (row, c)));
-        let groups = pairs.map(group).collect::<Result<Vec<Group>, ScaleError>>()?;
-        let variances = groups.iter().map(|group| group.noise.variance()).collect();
-        Ok(PlaneCascade { rows, columns, groups, variances })
+        let groups = pairs.map(|(row, column)| {
+            (row.measurements * column.measurements, row.weight * column.weight)
+        });
+        let measurements = Measurements::together(square, groups, calibration)?;
+        let variances = measurements.variances();
+        Ok(PlaneCascade { rows, columns, measurements, variances })
     }
 
     /// Where the integers stand in the matrix, row by row, in the order in which they are measured.
@@ -111,7 +115,7 @@ impl PlaneCascade {
 
 /// Of the laws of an axis.
 fn weights(axis: &Contrasts) -> Vec<f64> {
-    let weight = |law: &Law| *law.weight.numer() as f64 / *law.weight.denom() as f64;
+    let weight = |law: &ContrastLaw| *law.weight.numer() as f64 / *law.weight.denom() as f64;
     axis.laws().iter().map(weight).collect()
 }
 
@@ -131,28 +135,15 @@ fn each_row<T, U>(values: &[T], width: usize, map: impl FnMut(&[T]) -> Vec<U>) -
 fn transposed<T: Copy>(values: &[T], width: usize) -> Vec<T> {
     let mut columns = Vec::with_capacity(values.len());
     for column in 0..width {
-        poll();
+        done((values.len() / width) as u64);
         columns.extend(values.iter().skip(column).step_by(width));
     }
     columns
 }
 
-impl PlaneMechanism for PlaneCascade {
-    fn grid(&self) -> Grid {
-        let grid = Grid::new(self.rows.bins(), self.columns.bins());
-        grid.expect("the sides come from a grid")
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        self.groups.clone()
-    }
-
-    /// Of all integers together, see the module's documentation: the sensitivity in units of the
-    /// noise of the grid's total.
-    fn loss(&self) -> Loss {
-        let square = self.rows.sensitivity_squared() * self.columns.sensitivity_squared();
-        let square = *square.numer() as f64 / *square.denom() as f64;
-        Loss::Rho(square * self.groups[0].noise.rho())
+impl CountMechanism for PlaneCascade {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
     }
 
     fn largest_count(&self) -> u64 {
@@ -167,6 +158,13 @@ impl PlaneMechanism for PlaneCascade {
         let columns = each_row(&columns, height, |column| self.rows.measure(column));
         let matrix = transposed(&columns, height);
         self.runs().flat_map(|run| &matrix[run]).copied().collect()
+    }
+}
+
+impl PlaneMechanism for PlaneCascade {
+    fn grid(&self) -> Grid {
+        let grid = Grid::new(self.rows.bins(), self.columns.bins());
+        grid.expect("the sides come from a grid")
     }
 
     fn cell_estimates(&self, noisy: &[i64]) -> Vec<f64> {

@@ -1,68 +1,62 @@
 //! The cascade over a line of bins, with its noise.
 
-use super::contrasts::{Contrasts, Law};
-use super::tree::Tree;
+use super::contrasts::Contrasts;
+use super::tree::TreeOverBins;
 use crate::noise::ScaleError;
-use crate::privacy::gaussian_sigma;
-use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism};
-use crate::ranges::methods::tree::running_sums;
-use crate::ranges::noise::Noise;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
+use crate::ranges::mechanism::{RangeMechanism, running_sums};
 use std::ops::Range;
 
 /// The cascade over one tree, with its noise.
 #[derive(Debug, Clone)]
 pub struct Cascade {
     pub(super) contrasts: Contrasts,
-    /// Of the contrasts' laws.
-    laws: Vec<Group>,
+    /// In groups by the contrasts' laws.
+    measurements: Measurements,
     /// Of the laws.
     variances: Vec<f64>,
 }
 
 impl Cascade {
-    /// A release is `rho`-zCDP.
+    /// `calibration`: of all measurements together. See the module's documentation for what a row
+    /// moves them by.
     ///
     /// Errors: a noise that cannot be sampled.
-    pub fn new(tree: Tree, rho: f64) -> Result<Cascade, ScaleError> {
+    ///
+    /// # Panics
+    /// If the groups are to have noise of their own.
+    pub fn new(tree: TreeOverBins, calibration: &Calibration) -> Result<Cascade, ScaleError> {
         let contrasts = Contrasts::new(tree);
+        let laws = contrasts.laws().iter().map(|law| (law.measurements, law.weight));
         let square = contrasts.sensitivity_squared();
-        let group = |law: &Law| {
-            let noise = Noise::gaussian(gaussian_sigma(square * law.weight, rho))?;
-            Ok(Group { measurements: law.measurements, noise })
-        };
-        let laws = contrasts.laws().iter().map(group).collect::<Result<Vec<_>, ScaleError>>()?;
-        let variances = laws.iter().map(|law| law.noise.variance()).collect();
-        Ok(Cascade { contrasts, laws, variances })
+        let measurements = Measurements::together(square, laws, calibration)?;
+        let variances = measurements.variances();
+        Ok(Cascade { contrasts, measurements, variances })
     }
 
-    pub fn tree(&self) -> &Tree {
+    pub fn tree(&self) -> &TreeOverBins {
         &self.contrasts.tree
+    }
+}
+
+impl CountMechanism for Cascade {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
+    }
+
+    fn largest_count(&self) -> u64 {
+        MEASURED_LIMIT / (self.contrasts.bins() as u64 * self.contrasts.largest_factor())
+    }
+
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
+        self.contrasts.measure(counts)
     }
 }
 
 impl RangeMechanism for Cascade {
     fn bins(&self) -> usize {
         self.contrasts.bins()
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        self.laws.clone()
-    }
-
-    /// Of all integers together, see the module's documentation: the sensitivity in units of the
-    /// total's noise.
-    fn loss(&self) -> Loss {
-        let square = self.contrasts.sensitivity_squared();
-        let square = *square.numer() as f64 / *square.denom() as f64;
-        Loss::Rho(square * self.laws[0].noise.rho())
-    }
-
-    fn largest_count(&self) -> u64 {
-        MEASURED_LIMIT / (self.bins() as u64 * self.contrasts.largest_factor())
-    }
-
-    fn measure(&self, counts: &[u64]) -> Vec<i64> {
-        self.contrasts.measure(counts)
     }
 
     fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {

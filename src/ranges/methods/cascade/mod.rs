@@ -29,6 +29,7 @@
 pub(in crate::ranges) mod contrasts;
 pub(in crate::ranges) mod grid;
 pub(in crate::ranges) mod line;
+pub(in crate::ranges::methods) mod method;
 mod spread;
 pub(in crate::ranges) mod streaming;
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! The largest variance of any range of the cascade.
 
 use super::contrasts::Contrasts;
-use crate::work::poll;
+use crate::work::done;
+
+/// What joining the parts of one child takes, in units of [`done`].
+const UNITS_PER_CHILD: u64 = 64;
 
 /// A part of a node's bins that reaches to one of its ends, as far as it matters to what lies
 /// beyond that end.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct EndPart {
     /// The multiple of the node's own noise that the part's noise has.
     share: f64,
     variance: f64,
@@ -14,15 +17,15 @@ struct Part {
 
 /// The parts of a node that some range may make the most of.
 #[derive(Debug, Default)]
-struct Parts {
+struct EndParts {
     /// Those that begin where the node begins, the whole node among them.
-    first: Vec<Part>,
+    first: Vec<EndPart>,
     /// Those that end where it ends, the whole node among them.
-    last: Vec<Part>,
+    last: Vec<EndPart>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Child {
+struct ChildNoise {
     variance: f64,
     /// With each of the children before it, which is the same for all.
     covariance: f64,
@@ -46,17 +49,18 @@ struct Search<'a> {
 impl Search<'_> {
     /// The children of a node whose own variance is given.
     ///
-    /// All have the same share of the node's noise. Child k has -k in contrast k and 1 in those
+    /// All have the same share of the node's noise. ChildNoise k has -k in contrast k and 1 in those
     /// after it; the children before have 1 in all of these.
-    fn children(&self, node: usize, variance: f64) -> Vec<Child> {
+    fn children(&self, node: usize, variance: f64) -> Vec<ChildNoise> {
         let m = self.contrasts.tree.children(node).len();
         let mut shared = variance / (m * m) as f64;
-        let mut children = vec![Child { variance, covariance: 0.0 }; m];
+        let mut children = vec![ChildNoise { variance, covariance: 0.0 }; m];
         for k in (1..m).rev() {
             let square = ((k * (k + 1)) as f64).powi(2);
             let own = self.variances[self.contrasts.first_law[m] + k - 1] / square;
             let k_own = k as f64 * own;
-            children[k] = Child { variance: shared + k as f64 * k_own, covariance: shared - k_own };
+            children[k] =
+                ChildNoise { variance: shared + k as f64 * k_own, covariance: shared - k_own };
             shared += own;
         }
         if let Some(first) = children.first_mut() {
@@ -72,20 +76,20 @@ impl Search<'_> {
     /// held fixed, so the largest has both on the upper convex hulls, and only those are kept.
     /// What takes a part to one of a larger node, too, is linear and keeps the order of variances,
     /// so a hull's images contain the image's hull.
-    fn parts(&self, node: usize, variance: f64, worst: &mut f64) -> Parts {
+    fn parts(&self, node: usize, variance: f64, worst: &mut f64) -> EndParts {
         if self.contrasts.tree.is_leaf(node) {
             *worst = worst.max(variance);
-            let whole = Part { share: 1.0, variance };
-            return Parts { first: vec![whole], last: vec![whole] };
+            let whole = EndPart { share: 1.0, variance };
+            return EndParts { first: vec![whole], last: vec![whole] };
         }
-        poll();
         let children = self.children(node, variance);
-        let mut parts = Parts::default();
+        done(UNITS_PER_CHILD * children.len() as u64);
+        let mut parts = EndParts::default();
         // all children before this one, and what ends where they end; shares are sums still
-        let mut before = Part { share: 0.0, variance: 0.0 };
+        let mut before = EndPart { share: 0.0, variance: 0.0 };
         for (child, law) in self.contrasts.tree.children(node).zip(&children) {
             let own = self.parts(child, law.variance, worst);
-            let joined = |left: &Part, right: &Part| Part {
+            let joined = |left: &EndPart, right: &EndPart| EndPart {
                 share: left.share + right.share,
                 variance: left.variance
                     + right.variance
@@ -94,7 +98,7 @@ impl Search<'_> {
             let pairs = parts.last.iter().flat_map(|left| own.first.iter().map(move |r| (left, r)));
             *worst = pairs.map(|(left, right)| joined(left, right).variance).fold(*worst, f64::max);
 
-            let child_whole = Part { share: 1.0, variance: law.variance };
+            let child_whole = EndPart { share: 1.0, variance: law.variance };
             parts.first.extend(own.first.iter().map(|part| joined(&before, part)));
             let longer = parts.last.iter().map(|part| joined(part, &child_whole));
             parts.last = upper_hull(longer.chain(own.last).collect());
@@ -109,9 +113,9 @@ impl Search<'_> {
 }
 
 /// The vertices of the smallest concave function above the points, by share.
-fn upper_hull(mut points: Vec<Part>) -> Vec<Part> {
+fn upper_hull(mut points: Vec<EndPart>) -> Vec<EndPart> {
     points.sort_by(|a, b| a.share.total_cmp(&b.share).then(a.variance.total_cmp(&b.variance)));
-    let mut hull: Vec<Part> = Vec::new();
+    let mut hull: Vec<EndPart> = Vec::new();
     for point in points {
         while let [.., a, b] = hull[..]
             && (b.variance - a.variance) * (point.share - a.share)

@@ -23,6 +23,7 @@
 //! which is that of the perfect binary tree over the horizon: at most 1 + k/3. The price is that of
 //! the horizon, whether it is reached or not.
 
+use crate::charge::Receipt;
 use crate::noise::{DiscreteGaussian, RandomWords, ScaleError};
 use crate::privacy::gaussian_sigma;
 use num_rational::Ratio;
@@ -31,12 +32,18 @@ use std::fmt;
 /// The longest horizon: noise is counted in units of 4^-MAX_HEIGHT, for which 128 bits have room.
 pub const MAX_HEIGHT: u32 = 24;
 
-/// A stream of noisy counts whose running sums have errors that grow with the logarithm of time.
+/// The noise of the cascade for counts that arrive one by one.
 #[derive(Debug, Clone)]
-pub struct StreamingCascade {
+pub struct CascadeStream {
     height: u32,
     first: DiscreteGaussian,
     step: DiscreteGaussian,
+}
+
+/// Noisy sums of a stream of counts, with errors that grow with the logarithm of time.
+#[derive(Debug)]
+pub struct RunningSums {
+    law: CascadeStream,
     time: u64,
     /// The sum of the noise so far, in units of 4^-height.
     noise: i128,
@@ -64,25 +71,34 @@ impl fmt::Display for StreamError {
 
 impl std::error::Error for StreamError {}
 
-impl StreamingCascade {
+impl CascadeStream {
     /// For up to 2^`height` counts. All that is released of them together is `rho`-zCDP, for
     /// neighbouring streams: one count, at any time, differs by 1.
     ///
-    /// Errors: a noise that cannot be sampled. Panics: a height above [`MAX_HEIGHT`].
-    pub fn new(height: u32, rho: f64) -> Result<StreamingCascade, ScaleError> {
+    /// Errors: a noise that cannot be sampled.
+    ///
+    /// # Panics
+    /// If the height is above [`MAX_HEIGHT`].
+    pub fn new(height: u32, rho: f64) -> Result<CascadeStream, ScaleError> {
         assert!(height <= MAX_HEIGHT, "a horizon of 2^{height}");
         let square = Ratio::new(3 + u64::from(height), 3);
-        Ok(StreamingCascade {
+        Ok(CascadeStream {
             height,
             first: DiscreteGaussian::new(gaussian_sigma(square, rho))?,
             step: DiscreteGaussian::new(gaussian_sigma(square * 3, rho))?,
-            time: 0,
-            noise: 0,
-            waiting: Vec::new(),
-            total: 0,
         })
     }
+}
 
+impl<P> Receipt<CascadeStream, P> {
+    /// Before the first count.
+    pub fn start(self) -> RunningSums {
+        let law = self.into_mechanism();
+        RunningSums { law, time: 0, noise: 0, waiting: Vec::new(), total: 0 }
+    }
+}
+
+impl RunningSums {
     /// Takes the next count; the estimate of the sum of all counts so far, exact up to its rounding
     /// to an `f64`. Time: amortised constant, at most the height.
     ///
@@ -92,7 +108,7 @@ impl StreamingCascade {
         count: u64,
         words: &mut R,
     ) -> Result<f64, StreamError> {
-        if self.time >> self.height > 0 {
+        if self.time >> self.law.height > 0 {
             return Err(StreamError::HorizonReached);
         }
         let total = self.total + i128::from(count);
@@ -102,25 +118,25 @@ impl StreamingCascade {
         self.total = total;
         self.noise += self.next_noise(&mut |law| law.sample(words));
         self.time += 1;
-        let unit = 1i128 << (2 * self.height);
+        let unit = 1i128 << (2 * self.law.height);
         Ok((self.total * unit + self.noise) as f64 / unit as f64)
     }
 
     /// The noise of the next bin, in units of 4^-height.
     fn next_noise(&mut self, draw: &mut dyn FnMut(&DiscreteGaussian) -> i64) -> i128 {
-        let mut integer = |law| i128::from(draw(law)) << (2 * self.height);
+        let mut integer = |law| i128::from(draw(law)) << (2 * self.law.height);
         if self.time == 0 {
-            return integer(&self.first);
+            return integer(&self.law.first);
         }
         // the largest subtree that begins here
         let height = self.time.trailing_zeros();
         let mut noise = if self.time.is_power_of_two() {
-            (integer(&self.step) - self.noise) / 2
+            (integer(&self.law.step) - self.noise) / 2
         } else {
             self.waiting.pop().expect("a right child was announced")
         };
         for _ in 0..height {
-            let split = integer(&self.step);
+            let split = integer(&self.law.step);
             self.waiting.push((noise - split) / 2);
             noise = (noise + split) / 2;
         }
@@ -132,16 +148,20 @@ impl StreamingCascade {
 mod tests {
     use super::*;
     use crate::noise::words_from_system;
-    use crate::ranges::RangeMechanism;
     use crate::ranges::methods::cascade::line::Cascade;
-    use crate::ranges::methods::cascade::tree::Tree;
+    use crate::ranges::methods::cascade::tree::TreeOverBins;
+    use crate::ranges::{Calibration, RangeMechanism};
+
+    fn start(height: u32, rho: f64) -> RunningSums {
+        Receipt::uncharged(CascadeStream::new(height, rho).unwrap()).start()
+    }
 
     /// Row i: the bins' noise, in units of 4^-height, when draw i is 1 and all others are 0.
     fn responses(height: u32) -> Vec<Vec<i128>> {
         let bins = 1usize << height;
         (0..bins)
             .map(|chosen| {
-                let mut stream = StreamingCascade::new(height, 0.1).unwrap();
+                let mut stream = start(height, 0.1);
                 let mut drawn = 0;
                 let row = (0..bins).map(|_| {
                     let noise = stream.next_noise(&mut |_| {
@@ -227,11 +247,15 @@ mod tests {
     #[test]
     fn running_sums_have_the_cascades_variances() {
         let (height, rho, streams) = (6, 0.02435, 4_000);
-        let cascade = Cascade::new(Tree::balanced(1 << height, 2).unwrap(), rho).unwrap();
+        let cascade = Cascade::new(
+            TreeOverBins::balanced(1 << height, 2).unwrap(),
+            &Calibration::together(rho),
+        );
+        let cascade = cascade.unwrap();
         let mut words = words_from_system().unwrap();
         let mut squares = vec![0.0; 1 << height];
         for _ in 0..streams {
-            let mut stream = StreamingCascade::new(height, rho).unwrap();
+            let mut stream = start(height, rho);
             for (time, square) in squares.iter_mut().enumerate() {
                 let count = time as u64 % 5;
                 let estimate = stream.push(count, &mut words).unwrap();
@@ -248,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_longest_stream_has_room() {
-        let mut stream = StreamingCascade::new(MAX_HEIGHT, 1e-15).unwrap();
+        let mut stream = start(MAX_HEIGHT, 1e-15);
         let mut words = words_from_system().unwrap();
         assert!(stream.push(1 << 62, &mut words).is_ok());
         assert!(stream.push(1 << 62, &mut words).is_ok());

@@ -1,6 +1,8 @@
 use super::contrasts::contrast_weight;
 use crate::noise::DiscreteGaussian;
-use crate::ranges::{Cascade, Noise, RangeMechanism, Tree};
+use crate::ranges::{
+    Calibration, Cascade, CountMechanism, MeasurementNoise, RangeMechanism, TreeOverBins,
+};
 use num_bigint::BigInt;
 use num_rational::Ratio;
 use num_traits::{One, Zero};
@@ -17,14 +19,14 @@ fn whole(value: i64) -> Exact {
     Ratio::from(BigInt::from(value))
 }
 
-fn binary(height: u32) -> Tree {
-    Tree::balanced(1 << height, 2).unwrap()
+fn binary(height: u32) -> TreeOverBins {
+    TreeOverBins::balanced(1 << height, 2).unwrap()
 }
 
-fn with_sigma(tree: Tree, sigma: f64) -> Cascade {
+fn with_sigma(tree: TreeOverBins, sigma: f64) -> Cascade {
     let square = tree.sensitivity_squared();
     let square = *square.numer() as f64 / *square.denom() as f64;
-    Cascade::new(tree, square / (2.0 * sigma * sigma)).unwrap()
+    Cascade::new(tree, &Calibration::together(square / (2.0 * sigma * sigma))).unwrap()
 }
 
 /// The strategy: row i has what a row of the data in each bin adds to integer i.
@@ -40,7 +42,7 @@ fn strategy(cascade: &Cascade) -> Vec<Vec<i64>> {
 }
 
 /// The noise of each integer, as what the documentation says of its variance over s^2.
-fn weights(tree: &Tree) -> Vec<Exact> {
+fn weights(tree: &TreeOverBins) -> Vec<Exact> {
     let mut weights = vec![Exact::one()];
     let most = (0..tree.nodes()).map(|node| tree.children(node).len()).max().unwrap();
     for m in 2..=most {
@@ -102,7 +104,7 @@ fn definition(height: u32) -> Vec<Vec<Exact>> {
     (0..2 * size).map(|i| (0..2 * size).map(|j| entry(i, j)).collect()).collect()
 }
 
-fn some_trees() -> Vec<Tree> {
+fn some_trees() -> Vec<TreeOverBins> {
     let balanced = [(1, 2), (2, 2), (3, 2), (5, 2), (7, 3), (16, 4), (17, 16), (23, 5), (12, 16)];
     let listed: [&[u32]; 4] = [
         &[3, 0, 2, 1, 0, 0, 0],
@@ -110,8 +112,9 @@ fn some_trees() -> Vec<Tree> {
         &[2, 2, 2, 2, 0, 0, 0, 0, 0],
         &[2, 5, 0, 0, 1, 4, 0, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     ];
-    let balanced = balanced.map(|(bins, fan_out)| Tree::balanced(bins, fan_out).unwrap());
-    let listed = listed.map(|listing| Tree::from_fan_outs(listing.iter().copied()).unwrap());
+    let balanced = balanced.map(|(bins, fan_out)| TreeOverBins::balanced(bins, fan_out).unwrap());
+    let listed =
+        listed.map(|listing| TreeOverBins::from_fan_outs(listing.iter().copied()).unwrap());
     balanced.into_iter().chain(listed).collect()
 }
 
@@ -163,14 +166,15 @@ fn the_noise_keeps_the_budget() {
     for (tree, rho) in
         some_trees().into_iter().zip([0.003, 0.7, 0.024350000001, 2.0].iter().cycle())
     {
-        let cascade = Cascade::new(tree, *rho).unwrap();
+        let cascade = Cascade::new(tree, &Calibration::together(*rho)).unwrap();
         let strategy = strategy(&cascade);
         let laws: Vec<DiscreteGaussian> = cascade
+            .measurements()
             .groups()
-            .into_iter()
-            .flat_map(|group| match group.noise {
-                Noise::Gaussian(law) => vec![law; group.measurements],
-                Noise::Laplace(_) => vec![],
+            .iter()
+            .flat_map(|group| match &group.noise {
+                MeasurementNoise::Gaussian(law) => vec![law.clone(); group.measurements],
+                MeasurementNoise::Laplace(_) => vec![],
             })
             .collect();
         assert_eq!(laws.len(), strategy.len());
@@ -193,7 +197,7 @@ proptest! {
         counts in prop::collection::vec(0u64..1_000_000, 1..60), fan_out in 2u32..9,
         seed in any::<u32>(),
     ) {
-        let tree = Tree::balanced(counts.len(), fan_out).unwrap();
+        let tree = TreeOverBins::balanced(counts.len(), fan_out).unwrap();
         let cascade = with_sigma(tree, 1.0);
         let mut noisy = cascade.measure(&counts);
         for (i, value) in noisy.iter_mut().enumerate() {

@@ -1,11 +1,11 @@
 //! The closed form for any workload, by its Gram matrix.
 
 use crate::noise::ScaleError;
-use crate::privacy::gaussian_sigma;
+use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::resolution;
-use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload};
-use crate::ranges::methods::tree::running_sums;
-use crate::ranges::noise::Noise;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
+use crate::ranges::mechanism::{RangeMechanism, running_sums};
+use crate::ranges::workload::{Spread, Workload};
 use crate::work::poll;
 use nalgebra::{DMatrix, SymmetricEigen};
 use num_rational::Ratio;
@@ -99,8 +99,7 @@ fn sum_over_rows_and_columns(matrix: &mut DMatrix<f64>) {
 pub struct DenseStrategy {
     /// B.
     strategy: DMatrix<i64>,
-    sensitivity_squared: u64,
-    noise: Noise,
+    measurements: Measurements,
     /// B^-1.
     inverse: DMatrix<f64>,
     /// The covariance of the sums of the first 0, 1, ... n bins.
@@ -109,44 +108,43 @@ pub struct DenseStrategy {
 
 impl DenseStrategy {
     /// For `bins` bins and the Gram matrix of a workload, row by row: entry i, j is the sum over
-    /// the questions of the product of what they multiply bins i and j with.
-    /// A release is `rho`-zCDP. Time: n^3, about a second for 1024 bins; `checkpoint` is called
-    /// between the decompositions and products and may unwind.
-    pub fn new(bins: usize, gram: &[f64], rho: f64) -> Result<DenseStrategy, GramError> {
+    /// the questions of the product of what they multiply bins i and j with. `calibration`: of all
+    /// measurements together. Time: n^3, about a second for 1024 bins.
+    ///
+    /// # Panics
+    /// If the groups are to have noise of their own.
+    pub fn new(
+        bins: usize,
+        gram: &[f64],
+        calibration: &Calibration,
+    ) -> Result<DenseStrategy, GramError> {
         if !(1..=MAX_DENSE_BINS).contains(&bins) {
             return Err(GramError::Bins);
         }
         poll();
         let strategy = closed_form(bins, gram)?;
         poll();
-        let scale = f64::from(resolution(rho)).exp2();
+        let scale = f64::from(resolution(calibration.rho())).exp2();
         // no entry of a column of length 1 is larger, but for roundoff: squares sum to 2^62 at most
         let strategy = strategy.map(|entry| (entry * scale).round().clamp(-scale, scale) as i64);
         let square = |entry: &i64| entry.unsigned_abs().pow(2);
         let columns = strategy.column_iter().map(|column| column.iter().map(square).sum::<u64>());
         let sensitivity_squared = columns.max().expect("at least one bin");
-        let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
+        let group = [(bins, Ratio::from(1))];
+        let measurements = Measurements::together(sensitivity_squared.into(), group, calibration)?;
 
         let inverse = strategy.map(|entry| entry as f64).try_inverse().ok_or(GramError::NotGram)?;
         poll();
-        let covariance = &inverse * inverse.transpose() * noise.variance();
+        let covariance = &inverse * inverse.transpose() * measurements.first_noise().variance();
         let mut of_prefixes = covariance.insert_row(0, 0.0).insert_column(0, 0.0);
         sum_over_rows_and_columns(&mut of_prefixes);
-        Ok(DenseStrategy { strategy, sensitivity_squared, noise, inverse, of_prefixes })
+        Ok(DenseStrategy { strategy, measurements, inverse, of_prefixes })
     }
 }
 
-impl RangeMechanism for DenseStrategy {
-    fn bins(&self) -> usize {
-        self.strategy.ncols()
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        vec![Group { measurements: self.bins(), noise: self.noise.clone() }]
-    }
-
-    fn loss(&self) -> Loss {
-        Loss::Rho(self.sensitivity_squared as f64 * self.noise.rho())
+impl CountMechanism for DenseStrategy {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
     }
 
     fn largest_count(&self) -> u64 {
@@ -164,6 +162,12 @@ impl RangeMechanism for DenseStrategy {
             }
         }
         measured
+    }
+}
+
+impl RangeMechanism for DenseStrategy {
+    fn bins(&self) -> usize {
+        self.strategy.ncols()
     }
 
     fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {

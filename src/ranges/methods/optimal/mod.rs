@@ -10,6 +10,8 @@
 //! estimates and variances are those of B. Rounding costs accuracy, which is stated, and no proof.
 
 pub(in crate::ranges) mod dense;
+mod kernel;
+pub(in crate::ranges::methods) mod method;
 pub(in crate::ranges) mod sine;
 mod spread;
 #[cfg(test)]

@@ -31,209 +31,17 @@
 //! the columns of the true ones. Variances are those of the larger M: 1 % more bins make them
 //! 0.2 % larger.
 
+use super::kernel::{Boundary, Kernel};
 use crate::noise::ScaleError;
-use crate::privacy::gaussian_sigma;
-use crate::ranges::convolution::{cyclic_exact, from_spectrum, resolution, spectrum};
-use crate::ranges::mechanism::{Group, Loss, MEASURED_LIMIT, RangeMechanism, Spread, Workload};
-use crate::ranges::methods::tree::running_sums;
-use crate::ranges::noise::Noise;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::convolution::resolution;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
+use crate::ranges::mechanism::{RangeMechanism, running_sums};
+use crate::ranges::workload::{Spread, Workload};
 use crate::work::poll;
 use num_rational::Ratio;
 use realfft::num_complex::Complex;
-use std::f64::consts::PI;
-use std::iter::{repeat_n, successors};
 use std::ops::Range;
-
-/// Up to so many bins transforms of any length take a few milliseconds.
-const MANY_BINS: usize = 4096;
-
-/// The boundaries of the second-difference matrix: whose workload the strategy is made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Boundary {
-    AllRanges,
-    Prefixes,
-}
-
-impl Boundary {
-    fn of(workload: Workload) -> Boundary {
-        match workload {
-            Workload::All | Workload::Nodes => Boundary::AllRanges,
-            Workload::Prefix => Boundary::Prefixes,
-        }
-    }
-
-    /// P.
-    fn period(self, order: usize) -> usize {
-        match self {
-            Boundary::AllRanges => 2 * (order + 1),
-            Boundary::Prefixes => 2 * order + 1,
-        }
-    }
-
-    /// The order of M for so many bins: beyond [`MANY_BINS`] the next one with a P without prime
-    /// factors above 11.
-    fn order(self, bins: usize) -> usize {
-        let smooth = |order: &usize| {
-            let reduced = |rest: usize, factor: usize| {
-                successors(Some(rest), |rest| rest.is_multiple_of(factor).then(|| rest / factor))
-                    .last()
-            };
-            [2, 3, 5, 7, 11].into_iter().try_fold(self.period(*order), reduced) == Some(1)
-        };
-        if bins <= MANY_BINS { bins } else { (bins..).find(smooth).unwrap_or(bins) }
-    }
-
-    /// s.
-    fn sign(self) -> i64 {
-        match self {
-            Boundary::AllRanges => -1,
-            Boundary::Prefixes => 1,
-        }
-    }
-
-    /// c.
-    fn offset(self) -> usize {
-        match self {
-            Boundary::AllRanges => 2,
-            Boundary::Prefixes => 1,
-        }
-    }
-
-    /// For prefixes times (-1)^m: a sequence that changes its sign after the odd P then has period P.
-    /// It takes the frequency theta to pi - theta.
-    fn modulate(self, values: &mut [f64]) {
-        if self == Boundary::Prefixes {
-            values.iter_mut().skip(1).step_by(2).for_each(|value| *value = -*value);
-        }
-    }
-
-    /// The transform of the modulated sequence, given its entries 0 .. P.
-    fn transform(self, mut values: Vec<f64>) -> Vec<Complex<f64>> {
-        self.modulate(&mut values);
-        let period = values.len();
-        spectrum(values, period)
-    }
-
-    /// The inverse of [`Boundary::transform`].
-    fn sequence(self, order: usize, transform: Vec<Complex<f64>>) -> Vec<f64> {
-        let mut values = from_spectrum(transform, self.period(order));
-        self.modulate(&mut values);
-        values
-    }
-
-    /// The matrix with these eigenvalues times a vector of n numbers.
-    fn apply(self, eigenvalues: impl Iterator<Item = f64>, vector: &[f64]) -> Vec<f64> {
-        let order = vector.len();
-        // the extension over the period 0 .. P: s z_j at -j - c is -z_j at P - c - j for either
-        let mut extended = vector.to_vec();
-        extended.resize(self.period(order), 0.0);
-        for (mirrored, value) in extended[order + 1..].iter_mut().zip(vector.iter().rev()) {
-            *mirrored = -value;
-        }
-        let mut transform = self.transform(extended);
-        transform.iter_mut().zip(eigenvalues).for_each(|(value, factor)| *value *= factor);
-        let mut product = self.sequence(order, transform);
-        product.truncate(order);
-        product
-    }
-
-    /// 2 sin(theta / 2) for the frequencies 2 pi q / P of the modulated sequence, q = 0 ..= P / 2.
-    ///
-    /// None for those that extended vectors do not have: 0, and pi for all ranges.
-    fn sines(self, order: usize) -> impl Iterator<Item = Option<f64>> {
-        let period = self.period(order);
-        (0..=period / 2).map(move |q| {
-            let half = PI * q as f64 / period as f64;
-            match self {
-                _ if q == 0 => None,
-                Boundary::AllRanges if 2 * q == period => None,
-                Boundary::AllRanges => Some(2.0 * half.sin()),
-                Boundary::Prefixes => Some(2.0 * half.cos()),
-            }
-        })
-    }
-}
-
-/// A matrix M of integers with these eigenvectors, whatever the integers: they are one half of its
-/// even sequence a.
-#[derive(Debug, Clone)]
-struct Kernel {
-    boundary: Boundary,
-    /// n.
-    order: usize,
-    /// a(0) ..= a(P / 2).
-    half: Vec<i64>,
-}
-
-impl Kernel {
-    /// Of the entries 0 ..= P / 2 of `real`, times `scale`.
-    ///
-    /// # Panics
-    /// If their squares sum to 2^61 or more.
-    fn rounded(boundary: Boundary, order: usize, real: &[f64], scale: f64) -> Kernel {
-        let half = &real[..=boundary.period(order) / 2];
-        let half: Vec<i64> = half.iter().map(|a| (a * scale).round() as i64).collect();
-        // a * a is nowhere larger than at 0, and there at most twice this: its convolution is exact,
-        // and no column's square, at most twice a * a, is beyond 2^63
-        let squares: i128 = half.iter().map(|&a| i128::from(a) * i128::from(a)).sum();
-        assert!(2 * squares < i128::from(MEASURED_LIMIT), "a kernel out of range");
-        Kernel { boundary, order, half }
-    }
-
-    /// a(0) .. a(P): beyond the half a(P - m) = -s a(m).
-    fn sequence(&self) -> Vec<i64> {
-        let mirrored = self.half[1..=self.order].iter().rev();
-        let mirrored = mirrored.map(|a| -self.boundary.sign() * a);
-        self.half.iter().copied().chain(mirrored).collect()
-    }
-
-    /// What M takes from the sequence: a(-(n - 1)) .. a(2 (n - 1) + c), the last one included.
-    fn band(&self) -> Vec<i64> {
-        let sequence = self.sequence();
-        let after = 2 * self.order - 1 + self.boundary.offset();
-        let before = sequence[1..self.order].iter().rev();
-        before.chain(&sequence[..after]).copied().collect()
-    }
-
-    /// M z, exactly.
-    fn apply(&self, vector: &[i64]) -> Vec<i64> {
-        let (band, offset) = (self.band(), self.boundary.offset());
-        // the extension as far as M takes it, from -(n - 1) - c to n - 1: s z_j is at -j - c
-        let mirrored = vector.iter().rev().map(|value| self.boundary.sign() * value);
-        let gap = repeat_n(0, offset - 1);
-        let extended: Vec<i64> = mirrored.chain(gap).chain(vector.iter().copied()).collect();
-        // entry 0 of the result; with the band's length as the period, what comes around falls
-        // before it
-        let origin = 2 * (self.order - 1) + offset;
-        cyclic_exact(&band, &extended, band.len(), origin, self.order)
-    }
-
-    /// The squares of the lengths of M's first `columns` columns: the diagonal b(0) + s b(2 j + c) of
-    /// M^2, whose sequence b is the cyclic convolution of a with itself.
-    fn column_squares(&self, columns: usize) -> Vec<u64> {
-        let sequence = self.sequence();
-        let (period, half) = (sequence.len(), sequence.len() / 2);
-        // b(m) = sum of a(m - p) a(p) over the period 0 <= p < P
-        let band: Vec<i64> = sequence[1..].iter().rev().chain(&self.half).copied().collect();
-        let square = cyclic_exact(&band, &sequence, band.len(), period - 1, half + 1);
-        let entry = |j: usize| {
-            let m = 2 * j + self.boundary.offset();
-            let other = match self.boundary {
-                _ if m <= half => square[m],
-                Boundary::AllRanges => square[period - m],
-                Boundary::Prefixes => -square[period - m],
-            };
-            square[0] + self.boundary.sign() * other
-        };
-        (0..columns).map(|j| entry(j) as u64).collect()
-    }
-
-    /// The eigenvalues, at the frequencies of [`Boundary::sines`].
-    fn eigenvalues(&self) -> Vec<f64> {
-        let values = self.sequence().into_iter().map(|a| a as f64).collect();
-        self.boundary.transform(values).into_iter().map(|value| value.re).collect()
-    }
-}
 
 /// The strategy for one workload over some bins, with its noise.
 #[derive(Debug, Clone)]
@@ -242,8 +50,7 @@ pub struct SineStrategy {
     matrix: Kernel,
     /// The diagonal of D.
     factors: Vec<i64>,
-    pub(super) sensitivity_squared: u64,
-    noise: Noise,
+    measurements: Measurements,
     /// The eigenvalues of M^-1, at the frequencies of [`Boundary::sines`].
     inverse: Vec<f64>,
     /// The sequence of M^-2: D^-1 M^-2 D^-1 is the estimates' covariance, in units of an integer's
@@ -254,7 +61,7 @@ pub struct SineStrategy {
 /// The covariance of the estimates of bins i and j: `unit` times k(|i - j|) + s k(i + j + c), over
 /// the `factors` of both.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Covariance<'a> {
+pub(super) struct ConvolvedCovariance<'a> {
     pub unit: f64,
     pub factors: &'a [i64],
     /// k.
@@ -266,18 +73,20 @@ pub(super) struct Covariance<'a> {
 }
 
 impl SineStrategy {
-    /// For all ranges or for prefixes: a release is `rho`-zCDP. For [`Workload::Nodes`], which has
-    /// other eigenvectors, the one for all ranges.
-    ///
-    /// `checkpoint` is called between Fourier transforms; it may unwind.
+    /// For all ranges or for prefixes; for [`Workload::Nodes`], which has other eigenvectors, the one
+    /// for all ranges. `calibration`: of all measurements together.
     ///
     /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
-    /// If there are no bins.
-    pub fn new(workload: Workload, bins: usize, rho: f64) -> Result<SineStrategy, ScaleError> {
+    /// If there are no bins, or the groups are to have noise of their own.
+    pub fn new(
+        workload: Workload,
+        bins: usize,
+        calibration: &Calibration,
+    ) -> Result<SineStrategy, ScaleError> {
         let order = Boundary::of(workload).order(bins);
-        SineStrategy::of_order(order, workload, bins, rho)
+        SineStrategy::of_order(order, workload, bins, calibration)
     }
 
     /// With an M of at least as many rows as there are bins.
@@ -285,11 +94,11 @@ impl SineStrategy {
         order: usize,
         workload: Workload,
         bins: usize,
-        rho: f64,
+        calibration: &Calibration,
     ) -> Result<SineStrategy, ScaleError> {
         assert!((1..=order).contains(&bins));
         let boundary = Boundary::of(workload);
-        let digits = f64::from(resolution(rho));
+        let digits = f64::from(resolution(calibration.rho()));
         // Rounding D to r digits costs about 2^-r of the accuracy, as columns get shorter than the
         // longest; rounding the sequence to the other q - r costs about 3 n 4^-(q - r), as its
         // errors disturb all eigenvalues alike. The sum is the least where:
@@ -317,7 +126,8 @@ impl SineStrategy {
         let sensitivity_squared =
             columns.map(|(&factor, square)| factor as u64 * factor as u64 * square).max();
         let sensitivity_squared = sensitivity_squared.expect("at least one bin");
-        let noise = Noise::gaussian(gaussian_sigma(Ratio::from(sensitivity_squared), rho))?;
+        let group = [(order, Ratio::from(1))];
+        let measurements = Measurements::together(sensitivity_squared.into(), group, calibration)?;
 
         poll();
         let eigenvalues = matrix.eigenvalues();
@@ -327,7 +137,12 @@ impl SineStrategy {
         poll();
         let squares = inverse.iter().map(|value| Complex::from(value * value)).collect();
         let inverse_square = boundary.sequence(order, squares);
-        Ok(SineStrategy { matrix, factors, sensitivity_squared, noise, inverse, inverse_square })
+        Ok(SineStrategy { matrix, factors, measurements, inverse, inverse_square })
+    }
+
+    /// Of the noise of an integer.
+    fn unit(&self) -> f64 {
+        self.measurements.first_noise().variance()
     }
 
     /// D^-1 times the bins of a vector.
@@ -345,15 +160,15 @@ impl SineStrategy {
         scaled.resize(self.matrix.order, 0.0);
         let inverse_square = self.inverse.iter().map(|value| value * value);
         let mut covariances = self.scaled_down(self.matrix.boundary.apply(inverse_square, &scaled));
-        covariances.iter_mut().for_each(|value| *value *= self.noise.variance());
+        covariances.iter_mut().for_each(|value| *value *= self.unit());
         covariances
     }
 
     /// What the covariance of two bins is made of.
-    pub(super) fn covariance(&self) -> Covariance<'_> {
+    pub(super) fn covariance(&self) -> ConvolvedCovariance<'_> {
         let boundary = self.matrix.boundary;
-        Covariance {
-            unit: self.noise.variance(),
+        ConvolvedCovariance {
+            unit: self.unit(),
             factors: &self.factors,
             sequence: &self.inverse_square,
             sign: boundary.sign() as f64,
@@ -362,17 +177,9 @@ impl SineStrategy {
     }
 }
 
-impl RangeMechanism for SineStrategy {
-    fn bins(&self) -> usize {
-        self.factors.len()
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        vec![Group { measurements: self.matrix.order, noise: self.noise.clone() }]
-    }
-
-    fn loss(&self) -> Loss {
-        Loss::Rho(self.sensitivity_squared as f64 * self.noise.rho())
+impl CountMechanism for SineStrategy {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
     }
 
     fn largest_count(&self) -> u64 {
@@ -387,6 +194,12 @@ impl RangeMechanism for SineStrategy {
         let mut scaled: Vec<i64> = scaled.collect();
         scaled.resize(self.matrix.order, 0);
         self.matrix.apply(&scaled)
+    }
+}
+
+impl RangeMechanism for SineStrategy {
+    fn bins(&self) -> usize {
+        self.factors.len()
     }
 
     fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
@@ -426,6 +239,7 @@ impl RangeMechanism for SineStrategy {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel::MANY_BINS;
     use super::*;
     use proptest::prelude::*;
 
@@ -433,7 +247,7 @@ mod tests {
     const SYMMETRIES: [(Workload, i64); 2] = [(Workload::All, 1), (Workload::Prefix, -1)];
 
     fn strategy(workload: Workload, bins: usize, rho: f64) -> SineStrategy {
-        SineStrategy::new(workload, bins, rho).unwrap()
+        SineStrategy::new(workload, bins, &Calibration::together(rho)).unwrap()
     }
 
     fn check_symmetry(kernel: &Kernel, turned: i64) {

@@ -1,12 +1,13 @@
 //! Variances of a [`SineStrategy`]'s answers, from the sequence of the estimates' covariance.
 //!
-//! In the units of [`Covariance`], with u = 1 / D, bins i and j of the estimates have the covariance
+//! In the units of [`ConvolvedCovariance`], with u = 1 / D, bins i and j of the estimates have the covariance
 //! u_i u_j (k(i - j) + s k(i + j + c)).
 
-use super::sine::{Covariance, SineStrategy};
+use super::sine::{ConvolvedCovariance, SineStrategy};
 use crate::ranges::convolution::{cyclic, from_spectrum, spectrum};
-use crate::ranges::mechanism::{RangeMechanism, Spread};
-use crate::work::poll;
+use crate::ranges::mechanism::RangeMechanism;
+use crate::ranges::workload::Spread;
+use crate::work::{done, poll};
 use std::ops::Range;
 
 /// Up to this length sums of products are computed as such.
@@ -19,6 +20,7 @@ impl SineStrategy {
         if range.is_empty() {
             return 0.0;
         }
+        done(range.len() as u64);
         let covariance = self.covariance();
         let (toeplitz, hankel) = products(&covariance.inverse_factors(range.clone()));
         let dot = |products: &[f64], k: &[f64]| products.iter().zip(k).map(|(p, k)| p * k).sum();
@@ -100,7 +102,7 @@ impl SineStrategy {
     }
 }
 
-impl Covariance<'_> {
+impl ConvolvedCovariance<'_> {
     fn inverse_factors(&self, bins: Range<usize>) -> Vec<f64> {
         self.factors[bins].iter().map(|&factor| 1.0 / factor as f64).collect()
     }

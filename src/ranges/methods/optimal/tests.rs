@@ -2,12 +2,19 @@ use super::dense::closed_form;
 use super::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
 use super::sine::SineStrategy;
 use crate::ranges::methods::cascade::line::Cascade;
-use crate::ranges::methods::cascade::tree::Tree;
+use crate::ranges::methods::cascade::tree::TreeOverBins;
 use crate::ranges::methods::prefix::PrefixFactorisation;
-use crate::ranges::{RangeMechanism, Spread, Workload};
+use crate::ranges::{Calibration, CountMechanism, RangeMechanism, Sensitivity, Spread, Workload};
 use std::f64::consts::PI;
 
 const WORKLOADS: [Workload; 2] = [Workload::All, Workload::Prefix];
+
+fn square_of(strategy: &SineStrategy) -> u64 {
+    match strategy.measurements().sensitivity() {
+        Sensitivity::Squared(square) => square.to_integer(),
+        Sensitivity::OneOfEach => panic!("no sensitivity of all together"),
+    }
+}
 
 /// (Sum of the workload's singular values)^2 / n, by the closed form of the eigenvalues of G.
 fn svd_bound(workload: Workload, bins: usize) -> f64 {
@@ -34,7 +41,8 @@ fn the_error_is_close_to_the_lower_bound() {
             // and the closer, the more bins
             let mut before = limit;
             for bins in [64, 256, 1024, 65_536] {
-                let strategy = SineStrategy::new(workload, bins, rho).unwrap();
+                let strategy =
+                    SineStrategy::new(workload, bins, &Calibration::together(rho)).unwrap();
                 let ratio = ratio(workload, bins, strategy.spread(workload), rho);
                 assert!(ratio > 1.0 && ratio < before, "{workload:?} {bins} {rho}: {ratio}");
                 before = ratio;
@@ -52,12 +60,17 @@ fn the_matrix_of_many_bins_has_few_more_rows() {
         (Workload::All, 1 << 20, 1_049_759), // P = 2 * 17 * 61,681 -> 2^6 * 3^8 * 5
         (Workload::Prefix, 5000, 5062),      // P = 73 * 137 -> 3^4 * 5^3
     ] {
-        let strategy = SineStrategy::new(workload, bins, 0.02435).unwrap();
-        assert_eq!(strategy.groups()[0].measurements, expected, "{workload:?} {bins}");
+        let strategy = SineStrategy::new(workload, bins, &Calibration::together(0.02435)).unwrap();
+        assert_eq!(
+            strategy.measurements().groups()[0].measurements,
+            expected,
+            "{workload:?} {bins}"
+        );
     }
     for (workload, bins) in [(Workload::All, 5000), (Workload::Prefix, 5000)] {
-        let exact = SineStrategy::of_order(bins, workload, bins, 0.02435).unwrap();
-        let larger = SineStrategy::new(workload, bins, 0.02435).unwrap();
+        let exact =
+            SineStrategy::of_order(bins, workload, bins, &Calibration::together(0.02435)).unwrap();
+        let larger = SineStrategy::new(workload, bins, &Calibration::together(0.02435)).unwrap();
         let means = [larger, exact].map(|strategy| strategy.spread(workload).mean);
         assert!(means[0] < means[1] * 1.003, "{means:?}");
     }
@@ -68,13 +81,15 @@ fn the_matrix_of_many_bins_has_few_more_rows() {
 fn the_cascade_and_the_square_root_are_further_from_it() {
     let rho = 1e-5;
     for (bins, all, prefixes) in [(64, "1.609", "1.447"), (1024, "1.688", "1.536")] {
-        let cascade = Cascade::new(Tree::balanced(bins, 2).unwrap(), rho).unwrap();
+        let cascade =
+            Cascade::new(TreeOverBins::balanced(bins, 2).unwrap(), &Calibration::together(rho))
+                .unwrap();
         let of_all = ratio(Workload::All, bins, cascade.spread(Workload::All), rho);
         let of_prefixes = ratio(Workload::Prefix, bins, cascade.spread(Workload::Prefix), rho);
         assert_eq!([of_all, of_prefixes].map(|ratio| format!("{ratio:.3}")), [all, prefixes]);
     }
     for (bins, expected) in [(64, "1.194"), (1024, "1.142")] {
-        let prefixes = PrefixFactorisation::new(bins, 0.02435).unwrap();
+        let prefixes = PrefixFactorisation::new(bins, &Calibration::together(0.02435)).unwrap();
         let prefixes = prefixes.spread(Workload::Prefix);
         assert_eq!(format!("{:.3}", ratio(Workload::Prefix, bins, prefixes, 0.02435)), expected);
     }
@@ -87,7 +102,8 @@ fn the_sensitivity_is_the_length_of_the_longest_column() {
     let orders = (1..=40).flat_map(|bins| [0, 1, 2, 5, 64].map(|more| (bins, bins + more)));
     for (bins, order) in orders.chain([(100, 100), (256, 259), (1000, 1000)]) {
         for (workload, rho) in WORKLOADS.into_iter().flat_map(|w| [(w, 0.02435), (w, 1e-7)]) {
-            let strategy = SineStrategy::of_order(order, workload, bins, rho).unwrap();
+            let strategy =
+                SineStrategy::of_order(order, workload, bins, &Calibration::together(rho)).unwrap();
             let square = |bin: usize| -> u128 {
                 let mut counts = vec![0; bins];
                 counts[bin] = 1;
@@ -95,8 +111,11 @@ fn the_sensitivity_is_the_length_of_the_longest_column() {
                 column.iter().map(|entry| u128::from(entry.unsigned_abs()).pow(2)).sum()
             };
             let longest = (0..bins).map(square).max();
-            let stated = Some(u128::from(strategy.sensitivity_squared));
-            assert_eq!(stated, longest, "{workload:?} {bins} {order} {rho}");
+            assert_eq!(
+                Some(u128::from(square_of(&strategy))),
+                longest,
+                "{workload:?} {bins} {order} {rho}"
+            );
         }
     }
 }
@@ -109,7 +128,8 @@ fn the_dense_form_has_the_same_error() {
     {
         for (bins, expected) in [64, 256].into_iter().zip(expected) {
             let gram = gram_of_ranges(bins, workload.ranges(bins));
-            let strategy = DenseStrategy::new(bins, &gram, 0.02435).unwrap();
+            let strategy =
+                DenseStrategy::new(bins, &gram, &Calibration::together(0.02435)).unwrap();
             let spread = strategy.spread(workload);
             let ratio = ratio(workload, bins, spread, 0.02435);
             assert_eq!(format!("{ratio:.3}"), expected);
@@ -124,8 +144,9 @@ fn the_sine_form_is_the_closed_form() {
         for bins in [1, 2, 3, 5, 33] {
             let gram = gram_of_ranges(bins, workload.ranges(bins));
             let real = closed_form(bins, &gram).unwrap();
-            let strategy = SineStrategy::new(workload, bins, 0.02435).unwrap();
-            let length = (strategy.sensitivity_squared as f64).sqrt();
+            let strategy =
+                SineStrategy::new(workload, bins, &Calibration::together(0.02435)).unwrap();
+            let length = (square_of(&strategy) as f64).sqrt();
             for bin in 0..bins {
                 let mut counts = vec![0; bins];
                 counts[bin] = 1;
@@ -144,7 +165,7 @@ fn the_sine_form_is_the_closed_form() {
 fn the_search_finds_the_worst_range() {
     for workload in WORKLOADS {
         let bins = 1500;
-        let strategy = SineStrategy::new(workload, bins, 0.02435).unwrap();
+        let strategy = SineStrategy::new(workload, bins, &Calibration::together(0.02435)).unwrap();
         let found = strategy.max_over_all();
         let grid = || (0..=bins).step_by(25);
         for (lo, hi) in grid().flat_map(|lo| grid().map(move |hi| (lo, hi))) {
@@ -164,7 +185,7 @@ fn the_gram_matrix_counts_questions() {
 fn a_workload_that_asks_for_little_is_answered() {
     // bin 0 alone; and the sum of all alone
     for gram in [vec![1.0, 0.0, 0.0, 0.0], vec![1.0; 4]] {
-        let strategy = DenseStrategy::new(2, &gram, 0.5).unwrap();
+        let strategy = DenseStrategy::new(2, &gram, &Calibration::together(0.5)).unwrap();
         let asked = if gram[1] == 0.0 { 0..1 } else { 0..2 };
         // its own noise would have variance 1
         assert!(strategy.variance(asked.clone()) < 1.01, "{asked:?}");
@@ -186,6 +207,10 @@ fn what_is_no_gram_matrix_is_refused() {
         (1, vec![f64::NAN], GramError::NotGram),
         (1, vec![f64::INFINITY], GramError::NotGram),
     ] {
-        assert_eq!(DenseStrategy::new(count, &gram, 0.5).unwrap_err(), error, "{gram:?}");
+        assert_eq!(
+            DenseStrategy::new(count, &gram, &Calibration::together(0.5)).unwrap_err(),
+            error,
+            "{gram:?}"
+        );
     }
 }

@@ -1,14 +1,18 @@
 //! The tree over a grid, its noisy counts made consistent by least squares; with one level, the
 //! noisy histogram itself.
 
-use super::grid_covariance::{GridCovariance, GridTree, LAST, Level, REGULAR};
-use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, signed};
-use crate::ranges::noise::Noise;
+use super::grid_covariance::{GridCovariance, GridTree, LAST, LevelOfGrid, REGULAR};
+use crate::noise::ScaleError;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
 use crate::ranges::plane::grid::{Grid, Rectangle};
 use crate::ranges::plane::mechanism::{PlaneMechanism, search_max};
-use crate::work::poll;
+use crate::work::done;
 use std::iter::Sum;
 use std::ops::AddAssign;
+
+/// Nodes of one row that are counted as work at a time.
+const ITEMS_AT_A_TIME: usize = 1 << 12;
 
 /// A tree that splits b^2-ary, b ways in either direction, of which every node below the root is
 /// measured (Qardaji et al., section 5.1, with the constrained inference of section 3.3): the
@@ -25,8 +29,9 @@ use std::ops::AddAssign;
 pub struct PlaneTree {
     grid: Grid,
     tree: GridTree,
-    /// per level
-    noise: Vec<Noise>,
+    /// Group l is level l.
+    measurements: Measurements,
+    /// Of the levels.
     variances: Vec<f64>,
     covariance: GridCovariance,
 }
@@ -40,16 +45,23 @@ impl PlaneTree {
         GridTree::new(grid, branching).height()
     }
 
-    /// `noise`: of levels 0 .. h, from the cells up.
+    /// `calibration`: of levels 0 .. h, from the cells up.
+    ///
+    /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
     /// If the branching factor is below 2, or the noise is that of another number of levels.
-    pub fn new(grid: Grid, branching: usize, noise: Vec<Noise>) -> PlaneTree {
+    pub fn new(
+        grid: Grid,
+        branching: usize,
+        calibration: &Calibration,
+    ) -> Result<PlaneTree, ScaleError> {
         let tree = GridTree::new(grid, branching);
-        assert_eq!(noise.len(), tree.height());
-        let variances: Vec<f64> = noise.iter().map(Noise::variance).collect();
+        let nodes = (0..tree.height()).map(|level| tree.nodes(level));
+        let measurements = Measurements::one_of_each(nodes, calibration)?;
+        let variances = measurements.variances();
         let covariance = GridCovariance::new(tree, &variances);
-        PlaneTree { grid, tree, noise, variances, covariance }
+        Ok(PlaneTree { grid, tree, measurements, variances, covariance })
     }
 
     /// For each node of a level above the leaves, the sum of its children's values.
@@ -60,16 +72,10 @@ impl PlaneTree {
         let branching = self.tree.branching();
         let mut sums = vec![T::default(); self.tree.nodes(level)];
         let rows = children.chunks_exact(self.tree.columns.nodes(level - 1));
-        let mut passed = 0usize;
         for (i, row) in rows.enumerate() {
             let first = i / branching * self.tree.columns.nodes(level);
-            for (sum, children) in sums[first..].iter_mut().zip(row.chunks(branching)) {
-                if passed.is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
-                passed += 1;
-                *sum += children.iter().sum();
-            }
+            let pairs = sums[first..].iter_mut().zip(row.chunks(branching));
+            in_parts(pairs, |(sum, children)| *sum += children.iter().sum());
         }
         sums
     }
@@ -83,33 +89,28 @@ impl PlaneTree {
     ) {
         let (rows, columns) = (self.tree.rows, self.tree.columns);
         let kind = |is_last: bool| if is_last { LAST } else { REGULAR };
-        let mut passed = 0usize;
         for (i, row) in values.chunks_exact_mut(columns.nodes(level)).enumerate() {
             let row_kind = kind(rows.is_last(level, i));
-            for (j, value) in row.iter_mut().enumerate() {
-                if passed.is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
-                passed += 1;
+            in_parts(row.iter_mut().enumerate(), |(j, value)| {
                 change(value, [i, j], [row_kind, kind(columns.is_last(level, j))]);
-            }
+            });
         }
     }
 }
 
-impl PlaneMechanism for PlaneTree {
-    fn grid(&self) -> Grid {
-        self.grid
+/// Counts the items as work once for many of them, and for few of them not at length.
+fn in_parts<T>(items: impl ExactSizeIterator<Item = T>, mut action: impl FnMut(T)) {
+    let mut items = items;
+    while items.len() > 0 {
+        let part = items.len().min(ITEMS_AT_A_TIME);
+        done(part as u64);
+        items.by_ref().take(part).for_each(&mut action);
     }
+}
 
-    fn groups(&self) -> Vec<Group> {
-        let levels = self.noise.iter().enumerate();
-        levels
-            .map(|(level, noise)| Group {
-                measurements: self.tree.nodes(level),
-                noise: noise.clone(),
-            })
-            .collect()
+impl CountMechanism for PlaneTree {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
     }
 
     fn largest_count(&self) -> u64 {
@@ -127,6 +128,12 @@ impl PlaneMechanism for PlaneTree {
         }
         values
     }
+}
+
+impl PlaneMechanism for PlaneTree {
+    fn grid(&self) -> Grid {
+        self.grid
+    }
 
     /// Weighted averaging up the tree, mean consistency down.
     fn cell_estimates(&self, noisy: &[i64]) -> Vec<f64> {
@@ -140,7 +147,7 @@ impl PlaneMechanism for PlaneTree {
             .collect();
         let branching = self.tree.branching();
         // up: a node's best estimate from its own subtree, in place of its noisy count
-        for (below, Level { slack, .. }) in self.covariance.levels().iter().enumerate() {
+        for (below, LevelOfGrid { slack, .. }) in self.covariance.levels().iter().enumerate() {
             let level = below + 1;
             let sums = self.child_sums(level, &levels[below]);
             let (own, width) = (self.variances[level], self.tree.columns.nodes(level));
@@ -152,7 +159,7 @@ impl PlaneMechanism for PlaneTree {
         }
         // down: what a parent's estimate exceeds its children's sum by is shared among them in
         // proportion to their slacks; the root is not measured, its estimate is that sum
-        for (below, Level { children, total, .. }) in
+        for (below, LevelOfGrid { children, total, .. }) in
             self.covariance.levels().iter().enumerate().rev()
         {
             let level = below + 1;

@@ -78,12 +78,12 @@ pub(super) struct GridCovariance {
     /// of a leaf's measurement
     leaf_variance: f64,
     /// levels 1 .. h, without the root
-    levels: Vec<Level>,
+    levels: Vec<LevelOfGrid>,
 }
 
 /// The nodes of a level above the leaves.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Level {
+pub(super) struct LevelOfGrid {
     /// d of the children
     pub(super) children: PerKind,
     /// S: the sum of that over the children of each kind of node
@@ -118,7 +118,7 @@ impl GridCovariance {
             let line = |counts: [[f64; 2]; 2], last: f64| {
                 counts[LAST][REGULAR] * children[REGULAR][REGULAR] + last
             };
-            levels.push(Level {
+            levels.push(LevelOfGrid {
                 children,
                 total,
                 slack,
@@ -135,7 +135,7 @@ impl GridCovariance {
     }
 
     /// Levels 1 .. h.
-    pub(super) fn levels(&self) -> &[Level] {
+    pub(super) fn levels(&self) -> &[LevelOfGrid] {
         &self.levels
     }
 
@@ -219,7 +219,7 @@ impl GridCovariance {
     }
 }
 
-impl Level {
+impl LevelOfGrid {
     /// What the level's measurements take off the variance, from the sums of alpha^2 over each kind.
     fn gained(&self, squares: PerKind) -> f64 {
         let of = |i: usize, j: usize| self.gain[i][j] * squares[i][j];

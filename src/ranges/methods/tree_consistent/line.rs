@@ -1,12 +1,14 @@
 //! H_b^c: the tree's noisy counts made consistent by least squares; with one level, the plain
 //! histogram.
 
-use crate::ranges::mechanism::{CHECKPOINT_PASS, Group, MEASURED_LIMIT, RangeMechanism};
-use crate::ranges::methods::tree::{MeasuredTree, running_sums};
-use crate::ranges::noise::Noise;
+use crate::noise::ScaleError;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::measurements::{CountMechanism, Measurements};
+use crate::ranges::mechanism::{RangeMechanism, running_sums};
 use crate::ranges::trees::covariance::{PerNode, TreeCovariance};
+use crate::ranges::trees::measured::MeasuredTree;
 use crate::ranges::trees::shape::TreeShape;
-use crate::work::poll;
+use crate::work::Paced;
 use std::ops::Range;
 
 /// H_b with constrained inference (Qardaji et al., section 3.3): the estimate that among all
@@ -21,15 +23,22 @@ pub struct ConsistentTree {
 }
 
 impl ConsistentTree {
-    /// `noise`: of levels 0 .. h, from the leaves up.
+    /// `calibration`: of levels 0 .. h, from the leaves up.
+    ///
+    /// Errors: a noise that cannot be sampled.
     ///
     /// # Panics
     /// If it is that of another number of levels.
-    pub fn new(shape: TreeShape, noise: Vec<Noise>) -> ConsistentTree {
-        let tree = MeasuredTree::new(shape, noise);
+    pub fn new(shape: TreeShape, calibration: &Calibration) -> Result<ConsistentTree, ScaleError> {
+        let tree = MeasuredTree::new(shape, calibration)?;
         let covariance = least_squares_covariance(shape, &tree.variances);
-        ConsistentTree { tree, covariance }
+        Ok(ConsistentTree { tree, covariance })
     }
+}
+
+/// The mean variance over all ranges of a tree whose level l has node variance `variances[l]`.
+pub(in crate::ranges) fn mean_over_all(shape: TreeShape, variances: &[f64]) -> f64 {
+    least_squares_covariance(shape, variances).mean_over_all()
 }
 
 /// Of the least-squares estimates where level l has node variance `variances[l]`.
@@ -37,10 +46,7 @@ impl ConsistentTree {
 /// A node's slack is the variance of its best estimate from its own subtree: its noisy count and
 /// its children's sum, weighted by their inverse variances. The actual numbers of children enter;
 /// the closed form with powers of b holds for complete trees alone.
-pub(in crate::ranges) fn least_squares_covariance(
-    shape: TreeShape,
-    variances: &[f64],
-) -> TreeCovariance {
+fn least_squares_covariance(shape: TreeShape, variances: &[f64]) -> TreeCovariance {
     // for the leaves their noisy counts are all there is
     let (mut regular, mut last) = (f64::INFINITY, f64::INFINITY);
     let both = |own: f64, children: f64| own / (1.0 + own / children);
@@ -56,21 +62,23 @@ pub(in crate::ranges) fn least_squares_covariance(
     TreeCovariance::new(shape, slacks, last)
 }
 
-impl RangeMechanism for ConsistentTree {
-    fn bins(&self) -> usize {
-        self.tree.shape.bins()
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        self.tree.groups()
+impl CountMechanism for ConsistentTree {
+    fn measurements(&self) -> &Measurements {
+        &self.tree.measurements
     }
 
     fn largest_count(&self) -> u64 {
-        MEASURED_LIMIT / self.bins() as u64
+        self.tree.largest_count()
     }
 
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
         self.tree.measure(counts)
+    }
+}
+
+impl RangeMechanism for ConsistentTree {
+    fn bins(&self) -> usize {
+        self.tree.shape.bins()
     }
 
     /// Weighted averaging up the tree, mean consistency down.
@@ -88,11 +96,8 @@ impl RangeMechanism for ConsistentTree {
             let nodes = &mut level_and_above[..shape.nodes(level)];
             let count = nodes.len();
             for (i, (node, children)) in
-                nodes.iter_mut().zip(below[begin..].chunks(shape.branching())).enumerate()
+                nodes.iter_mut().zip(below[begin..].chunks(shape.branching())).paced().enumerate()
             {
-                if i.is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
                 // of the inverse variances 1/slack, the noisy count has 1/own
                 let weight = if i + 1 == count { last / own } else { regular / own };
                 *node = weight * *node + (1.0 - weight) * children.iter().sum::<f64>();
@@ -109,11 +114,8 @@ impl RangeMechanism for ConsistentTree {
             let nodes = &level_and_above[..shape.nodes(level)];
             let count = nodes.len();
             for (i, (node, children)) in
-                nodes.iter().zip(below[begin..].chunks_mut(shape.branching())).enumerate()
+                nodes.iter().zip(below[begin..].chunks_mut(shape.branching())).paced().enumerate()
             {
-                if i.is_multiple_of(CHECKPOINT_PASS) {
-                    poll();
-                }
                 let excess = node - children.iter().sum::<f64>();
                 let last = if i + 1 == count { last } else { regular };
                 let before = children.len() - 1;

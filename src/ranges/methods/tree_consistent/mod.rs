@@ -4,3 +4,4 @@
 pub(in crate::ranges) mod grid;
 mod grid_covariance;
 pub(in crate::ranges) mod line;
+pub(super) mod method;
