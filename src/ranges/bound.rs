@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 /// The singular value bound of Li & Miklau 2013 as a mean over the workload's ranges: of every
 /// unbiased answering by a strategy with columns of L2 length at most 1 and noise of variance 1 on
 /// each measurement, the mean variance is at least (the sum of the workload's singular values)^2 /
-/// (N times the number of ranges). The same holds for columns of L1 length at most 1, which are no
+/// (N times the number of ranges). That holds for columns of L1 length at most 1, too, which are no
 /// longer in L2.
 ///
 /// None where the singular values have no closed form and the bins are more than

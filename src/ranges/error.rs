@@ -148,8 +148,8 @@ impl RangePlanError {
                 "Leave it out for the one with the least mean variance over all ranges.".into()
             }
             RangePlanError::Branching { dimensions: Dimensions::Two, .. } => {
-                "Leave it out for 2 (cascade), or for the one with the least mean variance over all \
-                 rectangles (tree_consistent)."
+                "Leave it out for 2 (cascade), or for the one with the least mean variance over \
+                 all rectangles (tree_consistent)."
                     .into()
             }
             RangePlanError::Scale { .. } => {
@@ -173,9 +173,9 @@ fn valid_methods(dimensions: Dimensions) -> String {
             let budgets = LevelBudgets::WORDS.map(|(word, _)| word).join(", ");
             let workloads = Workload::WORDS.map(|(word, _)| word).join(", ");
             format!(
-                "Valid methods: auto, {words}; {branching} and {last} also with a branching factor, \
-                 trees with budgets ({budgets}), auto and optimal with a workload ({workloads}), as \
-                 in \"tree_consistent:16:optimised\" or \"optimal:prefix\"."
+                "Valid methods: auto, {words}; {branching} and {last} also with a branching \
+                 factor, trees with budgets ({budgets}), auto and optimal with a workload \
+                 ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"."
             )
         }
         Dimensions::Two => format!(

@@ -71,8 +71,8 @@ fn ratios_to_the_singular_value_bound_are_known() {
     }
 }
 
-/// The plan that a release with "auto" carries out, against every method by itself; and the row that
-/// is said to be chosen is that plan's, whether or not all methods are asked for.
+/// The plan that a release with "auto" carries out, against every method by itself; and the row
+/// that is said to be chosen is that plan's, whether or not all methods are asked for.
 #[test]
 fn no_method_is_better_than_auto() {
     for bins in [1, 2, 7, 64, 200] {
@@ -137,7 +137,8 @@ fn no_plan_spends_more_than_it_charges() {
     }
 }
 
-/// "auto" and "optimal" for ranges that are asked for are better for them than what is made for all.
+/// "auto" and "optimal" for ranges that are asked for are better for them than what is made for
+/// all.
 #[test]
 fn what_is_made_for_some_ranges_is_better_for_them() {
     let ranges: Vec<_> = (0..100).map(|bin| bin..bin + 1).chain(std::iter::once(0..50)).collect();

@@ -5,7 +5,7 @@ use super::measurements::CountMechanism;
 use super::mechanism::RangeMechanism;
 use super::method::RangeMethod;
 use super::methods::descriptor::{GridDescriptor, GridSettings, Settings};
-use super::plane::grid::Grid;
+use super::plane::grid::CellGrid;
 use super::plane::mechanism::PlaneMechanism;
 use super::workload::TargetRanges;
 use crate::noise::ScaleError;
@@ -71,7 +71,8 @@ impl RangeParameters {
             && method.fits(self.settings())
     }
 
-    /// Whether the mechanism takes long to set up; such a one answers by differences of prefix sums.
+    /// Whether the mechanism takes long to set up; such a one answers by differences of prefix
+    /// sums.
     pub(super) fn takes_work(&self) -> bool {
         self.method.descriptor().takes_work()
     }
@@ -104,7 +105,7 @@ impl Parameters for RangeParameters {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlaneParameters {
     pub(super) method: RangeMethod,
-    pub(super) grid: Grid,
+    pub(super) grid: CellGrid,
     /// of the trees, in either direction
     pub(super) branching: u32,
     pub(super) calibration: Calibration,
@@ -115,7 +116,7 @@ impl PlaneParameters {
         self.method
     }
 
-    pub fn grid(&self) -> Grid {
+    pub fn grid(&self) -> CellGrid {
         self.grid
     }
 

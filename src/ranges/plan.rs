@@ -12,8 +12,8 @@ use crate::privacy::Epsilon;
 /// A release: the method with all its parameters, and what it spends.
 ///
 /// The groups of measurements compose sequentially. With discrete Laplace noise the release
-/// satisfies [`Plan::epsilon`]-differential privacy, with discrete Gaussian noise [`Plan::rho`]-zCDP
-/// and by it ([`Plan::epsilon`], [`Plan::delta`]).
+/// satisfies [`Plan::epsilon`]-differential privacy, with discrete Gaussian noise
+/// [`Plan::rho`]-zCDP and by it ([`Plan::epsilon`], [`Plan::delta`]).
 pub struct Plan<P: Parameters> {
     price: Price,
     parameters: P,

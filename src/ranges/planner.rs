@@ -7,7 +7,7 @@ use super::method::{MethodChoice, RangeMethod};
 use super::methods::descriptor::Settled;
 use super::parameters::{Parameters, PlaneParameters, RangeParameters, on_grid};
 use super::plan::{Plan, PlanePlan, RangePlan};
-use super::plane::grid::Grid;
+use super::plane::grid::CellGrid;
 use super::spending::{Spending, Zcdp};
 use super::workload::TargetRanges;
 use crate::noise::ScaleError;
@@ -49,7 +49,7 @@ impl RangePlan {
         let line = u32::try_from(bins)
             .ok()
             .filter(|bins| (1..=MAX_BINS).contains(&(*bins as usize)))
-            .map(Line)
+            .map(BinLine)
             .ok_or(RangePlanError::Bins { value: bins })?;
         let spending = spending(epsilon, delta, rows_per_unit)?;
         let choices = match choice.method {
@@ -75,7 +75,7 @@ impl PlanePlan {
             return Err(RangePlanError::Method { word, dimensions: Dimensions::Two });
         }
         let sides = || Some((usize::try_from(rows).ok()?, usize::try_from(columns).ok()?));
-        let grid = sides().and_then(|(rows, columns)| Grid::new(rows, columns));
+        let grid = sides().and_then(|(rows, columns)| CellGrid::new(rows, columns));
         let grid = grid.ok_or(RangePlanError::Sides { rows, columns })?;
         let spending = spending(epsilon, delta, rows_per_unit)?;
         if choice.method.is_some() {
@@ -130,14 +130,14 @@ trait Domain: Copy {
 
 /// So many bins.
 #[derive(Debug, Clone, Copy)]
-struct Line(u32);
+struct BinLine(u32);
 
-impl Domain for Line {
+impl Domain for BinLine {
     const DIMENSIONS: Dimensions = Dimensions::One;
     type Parameters = RangeParameters;
 
     fn check(self, method: RangeMethod) -> Result<(), RangePlanError> {
-        let (Line(value), most) = (self, method.descriptor().most_bins());
+        let (BinLine(value), most) = (self, method.descriptor().most_bins());
         if value as usize > most {
             return Err(RangePlanError::MethodBins { method, value, most });
         }
@@ -154,7 +154,7 @@ impl Domain for Line {
         choice: &MethodChoice,
         spending: Spending,
     ) -> Result<RangePlan, ScaleError> {
-        let Line(bins) = self;
+        let BinLine(bins) = self;
         let Settled { branching, target, noise } =
             method.descriptor().settle(bins, choice, spending)?;
         Plan::of(noise, |calibration| RangeParameters {
@@ -171,7 +171,7 @@ impl Domain for Line {
     }
 }
 
-impl Domain for Grid {
+impl Domain for CellGrid {
     const DIMENSIONS: Dimensions = Dimensions::Two;
     type Parameters = PlaneParameters;
 
@@ -205,8 +205,8 @@ impl Domain for Grid {
     }
 }
 
-/// A method with all its options, and a kind of noise that it has.
-struct Candidate {
+/// A method with all its options and one kind of noise that it has.
+struct MethodForm {
     method: RangeMethod,
     choice: MethodChoice,
     spending: Spending,
@@ -220,26 +220,26 @@ fn forms(
     dimensions: Dimensions,
     choice: MethodChoice,
     spending: Spending,
-) -> Result<Vec<Candidate>, RangePlanError> {
+) -> Result<Vec<MethodForm>, RangePlanError> {
     let Some(method) = choice.method else { return Ok(Vec::new()) };
     let gaussian = spending.gaussian.is_some() && method.is_gaussian();
     let forms = [gaussian.then_some(spending), method.is_pure().then_some(spending.pure())];
-    let candidate = |spending| Candidate { method, choice: choice.clone(), spending };
-    let candidates: Vec<Candidate> = forms.into_iter().flatten().map(candidate).collect();
+    let candidate = |spending| MethodForm { method, choice: choice.clone(), spending };
+    let candidates: Vec<MethodForm> = forms.into_iter().flatten().map(candidate).collect();
     if candidates.is_empty() {
         return Err(RangePlanError::DeltaMissing { method, dimensions });
     }
     Ok(candidates)
 }
 
-/// The plan of least mean variance over the target. One whose noise cannot be sampled is left out if
-/// there is another.
+/// The plan of least mean variance over the target. One whose noise cannot be sampled is left out
+/// if there is another.
 ///
 /// # Panics
 /// If there are no candidates.
 fn best_plan<D: Domain>(
     domain: D,
-    candidates: Vec<Candidate>,
+    candidates: Vec<MethodForm>,
 ) -> Result<Plan<D::Parameters>, RangePlanError> {
     // with nothing to choose from there is nothing to compute
     if let [only] = candidates.as_slice() {
@@ -254,9 +254,9 @@ fn best_plan<D: Domain>(
 
 fn plan<D: Domain>(
     domain: D,
-    candidate: &Candidate,
+    candidate: &MethodForm,
 ) -> Result<Plan<D::Parameters>, RangePlanError> {
-    let Candidate { method, ref choice, spending } = *candidate;
+    let MethodForm { method, ref choice, spending } = *candidate;
     domain.check(method)?;
     // one that a method without such a factor is given is not looked at
     if let (Some(value), Some(most)) = (choice.branching, domain.most_branching(method))

@@ -7,17 +7,17 @@ use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
 use std::ops::Range;
 
-struct Case {
+struct RangeCase {
     name: String,
     mechanism: Box<dyn RangeMechanism>,
     consistent: bool,
 }
 
 /// Every mechanism over so many bins, with equal and with uneven noise.
-fn cases(bins: usize) -> Vec<Case> {
+fn cases(bins: usize) -> Vec<RangeCase> {
     let mut cases = Vec::new();
     let mut add = |name: String, mechanism: Box<dyn RangeMechanism>, consistent: bool| {
-        cases.push(Case { name: format!("{name} over {bins}"), mechanism, consistent });
+        cases.push(RangeCase { name: format!("{name} over {bins}"), mechanism, consistent });
     };
     for branching in 2..=(bins + 1).clamp(2, 7) {
         let shape = TreeShape::new(bins, branching);

@@ -36,8 +36,8 @@ pub(super) struct Price {
     pub(super) rho: f64,
 }
 
-/// Noise with its price. Nothing but a [`Spending`] makes one, and nothing else is planned with: what
-/// is charged is the price of the noise that is drawn.
+/// Noise with its price. Nothing but a [`Spending`] makes one, and nothing else is planned with:
+/// what is charged is the price of the noise that is drawn.
 #[derive(Debug)]
 pub(super) struct Priced {
     price: Price,
@@ -55,13 +55,13 @@ impl Priced {
 }
 
 impl Spending {
-    /// The same epsilon, without Gaussian noise.
+    /// Without Gaussian noise, at the epsilon.
     pub(super) fn pure(self) -> Spending {
         Spending { gaussian: None, ..self }
     }
 
-    /// Groups of measurements, one per share, of which a row moves one of each, by 1. The shares sum
-    /// to 1.
+    /// Groups of measurements, one per share, of which a row moves one of each, by 1. The shares
+    /// sum to 1.
     pub(super) fn on_groups(self, shares: &[f64]) -> Result<Priced, ScaleError> {
         let rows = u64::from(self.rows_per_unit);
         let noise: Vec<NoiseParameter> = match self.gaussian {

@@ -5,7 +5,7 @@ use crate::ranges::calibration::Calibration;
 use crate::ranges::limits::MAX_BINS;
 use crate::ranges::mechanism::RangeMechanism;
 use crate::ranges::method::MethodChoice;
-use crate::ranges::plane::grid::Grid;
+use crate::ranges::plane::grid::CellGrid;
 use crate::ranges::plane::mechanism::PlaneMechanism;
 use crate::ranges::spending::{Priced, Spending};
 use crate::ranges::workload::TargetRanges;
@@ -57,7 +57,7 @@ pub(in crate::ranges) struct Settings<'a> {
 /// All that determines a mechanism of the method over a grid of cells.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ranges) struct GridSettings<'a> {
-    pub grid: Grid,
+    pub grid: CellGrid,
     pub branching: u32,
     pub calibration: &'a Calibration,
 }
@@ -108,7 +108,8 @@ pub(in crate::ranges) trait Descriptor: Sync {
         settings.bins + 1
     }
 
-    /// Whether the mechanism takes long to set up; such a one answers by differences of prefix sums.
+    /// Whether the mechanism takes long to set up; such a one answers by differences of prefix
+    /// sums.
     fn takes_work(&self) -> bool {
         false
     }
@@ -130,7 +131,7 @@ pub(in crate::ranges) trait GridDescriptor {
     /// Errors: a noise that cannot be sampled.
     fn settle(
         &self,
-        grid: Grid,
+        grid: CellGrid,
         branching: Option<u32>,
         spending: Spending,
     ) -> Result<Settled, ScaleError>;

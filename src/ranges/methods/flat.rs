@@ -7,7 +7,7 @@ use super::tree_consistent::line::{self, ConsistentTree};
 use crate::noise::ScaleError;
 use crate::ranges::mechanism::RangeMechanism;
 use crate::ranges::method::MethodChoice;
-use crate::ranges::plane::grid::Grid;
+use crate::ranges::plane::grid::CellGrid;
 use crate::ranges::plane::mechanism::PlaneMechanism;
 use crate::ranges::spending::Spending;
 use crate::ranges::trees::budgets::LevelBudgets;
@@ -59,7 +59,7 @@ impl GridDescriptor for FlatMethod {
 
     fn settle(
         &self,
-        grid: Grid,
+        grid: CellGrid,
         _branching: Option<u32>,
         spending: Spending,
     ) -> Result<Settled, ScaleError> {

@@ -66,8 +66,8 @@ pub struct Wavelet {
 }
 
 impl Wavelet {
-    /// `calibration`: of the coefficients of levels 1 ..= h, from the leaves' parents up, and of the
-    /// total; the total's alone for one bin.
+    /// `calibration`: of the coefficients of levels 1 ..= h, from the leaves' parents up, and of
+    /// the total; the total's alone for one bin.
     ///
     /// Errors: a noise that cannot be sampled.
     ///

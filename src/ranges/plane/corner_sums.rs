@@ -1,6 +1,6 @@
 //! Sums over rectangles from those over the ones in a corner.
 
-use super::grid::{Grid, Rectangle};
+use super::grid::{CellGrid, Rectangle};
 use crate::work::done;
 
 /// The cells that are counted as work at a time.
@@ -16,7 +16,7 @@ pub(in crate::ranges) struct CornerSums {
 
 impl CornerSums {
     /// `cells`: a value for each.
-    pub(in crate::ranges) fn new(grid: Grid, cells: &[f64]) -> CornerSums {
+    pub(in crate::ranges) fn new(grid: CellGrid, cells: &[f64]) -> CornerSums {
         let width = grid.columns() + 1;
         let mut sums = vec![0.0; width];
         sums.reserve_exact(grid.rows() * width);

@@ -5,16 +5,16 @@ use std::ops::Range;
 
 /// Rows times columns of cells. Lists with an entry per cell go row by row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grid {
+pub struct CellGrid {
     rows: usize,
     columns: usize,
 }
 
-impl Grid {
+impl CellGrid {
     /// None unless there is a cell, and at most [`MAX_BINS`] of them.
-    pub fn new(rows: usize, columns: usize) -> Option<Grid> {
+    pub fn new(rows: usize, columns: usize) -> Option<CellGrid> {
         let cells = rows.checked_mul(columns)?;
-        (1..=MAX_BINS).contains(&cells).then_some(Grid { rows, columns })
+        (1..=MAX_BINS).contains(&cells).then_some(CellGrid { rows, columns })
     }
 
     pub fn rows(self) -> usize {

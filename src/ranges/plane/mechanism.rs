@@ -1,6 +1,6 @@
 //! What every method for sums over rectangles is.
 
-use super::grid::{Grid, Rectangle};
+use super::grid::{CellGrid, Rectangle};
 use crate::ranges::measurements::CountMechanism;
 use crate::ranges::workload::{UNITS_PER_VARIANCE, Workload};
 use crate::work::done;
@@ -14,7 +14,7 @@ pub const MAX_SEARCHED: u128 = 1 << 23;
 /// Cells hold counts of records. A rectangle that reaches beyond the grid, or lists of another
 /// length, break the contract and may panic.
 pub trait PlaneMechanism: CountMechanism {
-    fn grid(&self) -> Grid;
+    fn grid(&self) -> CellGrid;
 
     /// Post-processing: the unbiased estimate of every cell's count.
     fn cell_estimates(&self, noisy: &[i64]) -> Vec<f64>;

@@ -1,7 +1,7 @@
 //! What every mechanism over a grid promises, against dense linear algebra on small ones.
 
 use super::corner_sums::CornerSums;
-use super::grid::{Grid, Rectangle};
+use super::grid::{CellGrid, Rectangle};
 use super::mechanism::PlaneMechanism;
 use crate::charge::Receipt;
 use crate::noise::words_from_system;
@@ -19,21 +19,21 @@ use num_rational::Ratio;
 use num_traits::{One, Zero};
 use proptest::prelude::*;
 
-fn grid(rows: usize, columns: usize) -> Grid {
-    Grid::new(rows, columns).unwrap()
+fn grid(rows: usize, columns: usize) -> CellGrid {
+    CellGrid::new(rows, columns).unwrap()
 }
 
-struct Case {
+struct PlaneCase {
     name: String,
     mechanism: Box<dyn PlaneMechanism>,
 }
 
 /// Every mechanism over a grid, with equal and with uneven noise.
-fn cases(rows: usize, columns: usize) -> Vec<Case> {
+fn cases(rows: usize, columns: usize) -> Vec<PlaneCase> {
     let grid = grid(rows, columns);
     let mut cases = Vec::new();
     let mut add = |name: String, mechanism: Box<dyn PlaneMechanism>| {
-        cases.push(Case { name: format!("{name} over {rows} x {columns}"), mechanism });
+        cases.push(PlaneCase { name: format!("{name} over {rows} x {columns}"), mechanism });
     };
     for branching in (2..=5).chain([rows.max(columns).max(2)]) {
         let levels = PlaneTree::levels(grid, branching);
@@ -67,7 +67,7 @@ const SIZES: [(usize, usize); 12] = [
     (16, 16),
 ];
 
-fn rectangles(grid: Grid) -> impl Iterator<Item = Rectangle> {
+fn rectangles(grid: CellGrid) -> impl Iterator<Item = Rectangle> {
     Workload::All.ranges(grid.rows()).flat_map(move |rows| {
         let columns = Workload::All.ranges(grid.columns());
         columns.map(move |columns| Rectangle { rows: rows.clone(), columns })
@@ -75,7 +75,7 @@ fn rectangles(grid: Grid) -> impl Iterator<Item = Rectangle> {
 }
 
 /// 1 for the cells of a rectangle, 0 for the others.
-fn indicator(grid: Grid, rectangle: &Rectangle) -> DVector<f64> {
+fn indicator(grid: CellGrid, rectangle: &Rectangle) -> DVector<f64> {
     DVector::from_fn(grid.cells(), |cell, _| {
         let (row, column) = (cell / grid.columns(), cell % grid.columns());
         f64::from(rectangle.rows.contains(&row) && rectangle.columns.contains(&column))
@@ -312,21 +312,21 @@ proptest! {
     }
 }
 
-type Exact = Ratio<BigInt>;
+type ExactEntry = Ratio<BigInt>;
 
-fn exact(value: Ratio<u64>) -> Exact {
+fn exact(value: Ratio<u64>) -> ExactEntry {
     Ratio::new(BigInt::from(*value.numer()), BigInt::from(*value.denom()))
 }
 
-fn ratio(numerator: i64, denominator: i64) -> Exact {
+fn ratio(numerator: i64, denominator: i64) -> ExactEntry {
     Ratio::new(BigInt::from(numerator), BigInt::from(denominator))
 }
 
 /// Definition 3.1 of the cascade paper, in units of s^2: two copies of the next smaller covariance,
 /// and -1/2 over the square of the half's size between them.
-fn cascade_covariance(bins: usize) -> Vec<Vec<Exact>> {
+fn cascade_covariance(bins: usize) -> Vec<Vec<ExactEntry>> {
     if bins == 1 {
-        return vec![vec![Exact::one()]];
+        return vec![vec![ExactEntry::one()]];
     }
     let half = bins / 2;
     let (below, apart) = (cascade_covariance(half), ratio(-1, (2 * half * half) as i64));
@@ -343,7 +343,7 @@ fn the_covariance_is_the_product_of_the_papers() {
     for (rows, columns) in [(1, 1), (1, 4), (2, 2), (2, 8), (4, 4), (8, 4)] {
         let cascade =
             PlaneCascade::new(grid(rows, columns), 2, &Calibration::together(0.5)).unwrap();
-        let weights = |bins| -> Vec<(Exact, usize)> {
+        let weights = |bins| -> Vec<(ExactEntry, usize)> {
             let contrasts = Contrasts::new(TreeOverBins::balanced(bins, 2).unwrap());
             contrasts.laws().iter().map(|law| (exact(law.weight), law.measurements)).collect()
         };
@@ -351,22 +351,22 @@ fn the_covariance_is_the_product_of_the_papers() {
         let noise = row_laws.iter().flat_map(|(row, height)| {
             column_laws.iter().flat_map(move |(column, width)| vec![row * column; height * width])
         });
-        let noise: Vec<Exact> = noise.collect();
+        let noise: Vec<ExactEntry> = noise.collect();
         let (of_rows, of_columns) = (cascade_covariance(rows), cascade_covariance(columns));
         let strategy = strategy(&cascade).map(|factor| ratio(factor as i64, 1));
         let cells = rows * columns;
         let covariance = DMatrix::from_fn(cells, cells, |p, q| {
             &of_rows[p / columns][q / columns] * &of_columns[p % columns][q % columns]
         });
-        let product = |a: &DMatrix<Exact>, b: &DMatrix<Exact>| {
+        let product = |a: &DMatrix<ExactEntry>, b: &DMatrix<ExactEntry>| {
             DMatrix::from_fn(cells, cells, |i, j| {
-                (0..cells).map(|k| &a[(i, k)] * &b[(k, j)]).sum::<Exact>()
+                (0..cells).map(|k| &a[(i, k)] * &b[(k, j)]).sum::<ExactEntry>()
             })
         };
         let of_measured = product(&product(&strategy, &covariance), &strategy.transpose());
         for i in 0..cells {
             for j in 0..cells {
-                let wanted = if i == j { noise[i].clone() } else { Exact::zero() };
+                let wanted = if i == j { noise[i].clone() } else { ExactEntry::zero() };
                 assert_eq!(of_measured[(i, j)], wanted, "{rows} x {columns}: {i} {j}");
             }
         }
@@ -375,7 +375,7 @@ fn the_covariance_is_the_product_of_the_papers() {
         let wanted = ratio((3 + height(rows)) * (3 + height(columns)), 9);
         for cell in 0..cells {
             let factors = (0..cells).map(|i| &strategy[(i, cell)]);
-            let distance = factors.zip(&noise).map(|(f, w)| f * f / w).sum::<Exact>();
+            let distance = factors.zip(&noise).map(|(f, w)| f * f / w).sum::<ExactEntry>();
             assert_eq!(distance, wanted);
         }
     }

@@ -1,7 +1,7 @@
 //! Answers to any rectangles, each with its variance.
 
 use super::corner_sums::CornerSums;
-use super::grid::{Grid, Rectangle};
+use super::grid::{CellGrid, Rectangle};
 use super::mechanism::PlaneMechanism;
 use crate::noise::RandomWords;
 use crate::ranges::measurements::noisy;
@@ -24,7 +24,7 @@ impl PlaneRelease {
         PlaneRelease { mechanism, estimates }
     }
 
-    pub fn grid(&self) -> Grid {
+    pub fn grid(&self) -> CellGrid {
         self.mechanism.grid()
     }
 

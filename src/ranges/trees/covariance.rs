@@ -2,8 +2,8 @@
 //!
 //! The estimates of `flat`, `tree_consistent`, `quad`, `wavelet` (and of any cascade) have one
 //! structure in common: given a node's estimated sum X, the estimates inside it are independent of
-//! everything outside, and its children's have the covariance diag(d) - d d^T / S, where d holds one
-//! number per child, its *slack*, S is their sum, and child c's mean moves with X by d_c / S.
+//! everything outside, and its children's have the covariance diag(d) - d d^T / S, where d holds
+//! one number per child, its *slack*, S is their sum, and child c's mean moves with X by d_c / S.
 //!
 //! *Least squares* on a tree is the mean of a Gaussian posterior, where d_c is the variance of c's
 //! best estimate from its own subtree alone. *Haar*: the children are (X + C)/2 and (X - C)/2 with
@@ -209,7 +209,8 @@ impl TreeCovariance {
     ///
     /// A range that ends in two children of the node p, m of which lie between, has the variance
     ///
-    ///   beta_l + d_l alpha_l^2 + beta_r + d_r alpha_r^2 + m d - k (d_l alpha_l + m d + d_r alpha_r)^2
+    ///   beta_l + d_l alpha_l^2 + beta_r + d_r alpha_r^2 + m d
+    ///     - k (d_l alpha_l + m d + d_r alpha_r)^2
     ///
     /// where k = (S - Var X_p) / S^2: its alpha at p is the last bracket over S. For one left end
     /// that is, up to terms of the right end alone, a line in x = m d + d_r alpha_r. So the best

@@ -42,7 +42,8 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The places of the contrasts 1 .. m - 1 of the next node, breadth first, which has m children.
+    /// The places of the contrasts 1 .. m - 1 of the next node, breadth first, which has m
+    /// children.
     fn next(&mut self, m: usize) -> impl Iterator<Item = usize> {
         let node = self.passed[m];
         self.passed[m] += 1;

@@ -7,7 +7,8 @@
 //! axes, the counts X of the cells and the integers B X B'^T, integer (i, j) gets noise of variance
 //! w_i w'_j s^2. Applying both inverses gives estimates of the cells, whose covariance is the
 //! Kronecker product of the two cascades': every product of a node of one tree and a node of the
-//! other has variance s^2, and a rectangle the product of the variances of its two ranges, over s^2.
+//! other has variance s^2, and a rectangle the product of the variances of its two ranges, over
+//! s^2.
 //!
 //! # The sensitivity
 //!
@@ -20,7 +21,7 @@ use super::tree::TreeOverBins;
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
-use crate::ranges::plane::grid::{Grid, Rectangle};
+use crate::ranges::plane::grid::{CellGrid, Rectangle};
 use crate::ranges::plane::mechanism::{PlaneMechanism, search_max};
 use crate::work::done;
 use std::ops::Range;
@@ -53,7 +54,7 @@ impl PlaneCascade {
     /// If the fan-out is not from 2 to [`MAX_GRID_FAN_OUT`], or the groups are to have noise of
     /// their own.
     pub fn new(
-        grid: Grid,
+        grid: CellGrid,
         fan_out: u32,
         calibration: &Calibration,
     ) -> Result<PlaneCascade, ScaleError> {
@@ -162,8 +163,8 @@ impl CountMechanism for PlaneCascade {
 }
 
 impl PlaneMechanism for PlaneCascade {
-    fn grid(&self) -> Grid {
-        let grid = Grid::new(self.rows.bins(), self.columns.bins());
+    fn grid(&self) -> CellGrid {
+        let grid = CellGrid::new(self.rows.bins(), self.columns.bins());
         grid.expect("the sides come from a grid")
     }
 

@@ -9,7 +9,7 @@ use crate::ranges::method::MethodChoice;
 use crate::ranges::methods::descriptor::{
     Descriptor, GridDescriptor, GridSettings, Noises, Options, Settings, Settled,
 };
-use crate::ranges::plane::grid::Grid;
+use crate::ranges::plane::grid::CellGrid;
 use crate::ranges::plane::mechanism::PlaneMechanism;
 use crate::ranges::spending::Spending;
 
@@ -68,7 +68,7 @@ impl GridDescriptor for CascadeMethod {
 
     fn settle(
         &self,
-        _grid: Grid,
+        _grid: CellGrid,
         branching: Option<u32>,
         spending: Spending,
     ) -> Result<Settled, ScaleError> {

@@ -10,13 +10,13 @@
 //!
 //! # The measurement
 //!
-//! The same, from integers: the total with noise of variance s^2 and, at every node, the Helmert
-//! contrasts x_1 + ... + x_j - j x_{j+1} of the children's sums, j = 1 .. m - 1, with noise of
-//! variance ((m+1)/m) j (j+1) s^2 each. Those are n integers for n bins. They determine the bins, going down, by
-//! quotients with m and j (j+1): with the contrasts' vectors h_j, which are orthogonal, of
-//! square length j (j+1) and orthogonal to the ones, child i is X/m + sum_j h_j[i] c_j / (j (j+1)),
-//! and the noise of the second term has covariance ((m+1)/m) s^2 sum_j h_j h_j^T / |h_j|^2, where
-//! the sum is the projection I - J/m.
+//! That noise comes from integers: the total with noise of variance s^2 and, at every node, the
+//! Helmert contrasts x_1 + ... + x_j - j x_{j+1} of the children's sums, j = 1 .. m - 1, with noise
+//! of variance ((m+1)/m) j (j+1) s^2 each. Those are n integers for n bins. They determine the
+//! bins, going down, by quotients with m and j (j+1): with the contrasts' vectors h_j, which are
+//! orthogonal, of square length j (j+1) and orthogonal to the ones, child i is X/m + sum_j h_j[i]
+//! c_j / (j (j+1)), and the noise of the second term has covariance ((m+1)/m) s^2 sum_j h_j h_j^T /
+//! |h_j|^2, where the sum is the projection I - J/m.
 //!
 //! # The sensitivity
 //!

@@ -49,7 +49,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// The children of a node whose own variance is given.
     ///
-    /// All have the same share of the node's noise. ChildNoise k has -k in contrast k and 1 in those
+    /// All have the same share of the node's noise. Child k has -k in contrast k and 1 in those
     /// after it; the children before have 1 in all of these.
     fn children(&self, node: usize, variance: f64) -> Vec<ChildNoise> {
         let m = self.contrasts.tree.children(node).len();
@@ -69,7 +69,8 @@ impl Search<'_> {
         children
     }
 
-    /// The parts of a node whose own variance is given, where `worst` takes in the ranges inside of it.
+    /// The parts of a node whose own variance is given, where `worst` takes in the ranges inside of
+    /// it.
     ///
     /// A range that touches children i < k of a node consists of a last part of i, all between and
     /// a first part of k. Its variance is linear in share and variance of either part, the other

@@ -243,7 +243,8 @@ mod tests {
     }
 
     /// 4,000 streams of 2^6 counts: the mean square of the running sums' errors is within 7 of its
-    /// standard deviations, sqrt(2 / 4000), of the cascade's variance (probability below 1e-9 each).
+    /// standard deviations, sqrt(2 / 4000), of the cascade's variance (probability below 1e-9
+    /// each).
     #[test]
     fn running_sums_have_the_cascades_variances() {
         let (height, rho, streams) = (6, 0.02435, 4_000);

@@ -24,8 +24,8 @@ pub struct TreeOverBins {
     sensitivity_squared: Ratio<u64>,
 }
 
-/// Leaves room for products with the weights of contrasts, whose parts are below 2^30. The largest part
-/// that a balanced tree leads to is below 2^29.
+/// Leaves room for products with the weights of contrasts, whose parts are below 2^30. The largest
+/// part that a balanced tree leads to is below 2^29.
 const MAX_PART: u64 = 1 << 34;
 
 /// Why there is no such tree.

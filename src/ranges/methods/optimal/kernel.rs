@@ -63,8 +63,8 @@ impl Boundary {
         }
     }
 
-    /// For prefixes times (-1)^m: a sequence that changes its sign after the odd P then has period P.
-    /// It takes the frequency theta to pi - theta.
+    /// For prefixes times (-1)^m: a sequence that changes its sign after the odd P then has period
+    /// P. It takes the frequency theta to pi - theta.
     pub(super) fn modulate(self, values: &mut [f64]) {
         if self == Boundary::Prefixes {
             values.iter_mut().skip(1).step_by(2).for_each(|value| *value = -*value);
@@ -137,8 +137,8 @@ impl Kernel {
     pub(super) fn rounded(boundary: Boundary, order: usize, real: &[f64], scale: f64) -> Kernel {
         let half = &real[..=boundary.period(order) / 2];
         let half: Vec<i64> = half.iter().map(|a| (a * scale).round() as i64).collect();
-        // a * a is nowhere larger than at 0, and there at most twice this: its convolution is exact,
-        // and no column's square, at most twice a * a, is beyond 2^63
+        // a * a is nowhere larger than at 0, and there at most twice this: its convolution is
+        // exact, and no column's square, at most twice a * a, is beyond 2^63
         let squares: i128 = half.iter().map(|&a| i128::from(a) * i128::from(a)).sum();
         assert!(2 * squares < i128::from(MEASURED_LIMIT), "a kernel out of range");
         Kernel { boundary, order, half }
@@ -172,8 +172,8 @@ impl Kernel {
         cyclic_exact(&band, &extended, band.len(), origin, self.order)
     }
 
-    /// The squares of the lengths of M's first `columns` columns: the diagonal b(0) + s b(2 j + c) of
-    /// M^2, whose sequence b is the cyclic convolution of a with itself.
+    /// The squares of the lengths of M's first `columns` columns: the diagonal b(0) + s b(2 j + c)
+    /// of M^2, whose sequence b is the cyclic convolution of a with itself.
     pub(super) fn column_squares(&self, columns: usize) -> Vec<u64> {
         let sequence = self.sequence();
         let (period, half) = (sequence.len(), sequence.len() / 2);

@@ -16,11 +16,11 @@
 //! # What is measured
 //!
 //! One half of the sequence of G^(1/4) is scaled and rounded to integers, D too, and the other half
-//! is the first one's mirror image: a(P - m) = -s a(m). So the integers have the symmetry of the real
-//! numbers, which those from a Fourier transform have up to roundoff only: B = M D is an integer
-//! matrix, M still has those eigenvectors, and B x is an exact convolution of D x. The squares of M's
-//! column lengths are the diagonal of M^2, integers from the exact convolution of a with itself; that
-//! they are, and with them the sensitivity, rests on the symmetry alone.
+//! is the first one's mirror image: a(P - m) = -s a(m). So the integers have the symmetry of the
+//! real numbers, which those from a Fourier transform have up to roundoff only: B = M D is an
+//! integer matrix, M still has those eigenvectors, and B x is an exact convolution of D x. The
+//! squares of M's column lengths are the diagonal of M^2, integers from the exact convolution of a
+//! with itself; that they are, and with them the sensitivity, rests on the symmetry alone.
 //!
 //! # Many bins
 //!
@@ -73,8 +73,8 @@ pub(super) struct ConvolvedCovariance<'a> {
 }
 
 impl SineStrategy {
-    /// For all ranges or for prefixes; for [`Workload::Nodes`], which has other eigenvectors, the one
-    /// for all ranges. `calibration`: of all measurements together.
+    /// For all ranges or for prefixes; for [`Workload::Nodes`], which has other eigenvectors, the
+    /// one for all ranges. `calibration`: of all measurements together.
     ///
     /// Errors: a noise that cannot be sampled.
     ///

@@ -1,7 +1,7 @@
 //! Variances of a [`SineStrategy`]'s answers, from the sequence of the estimates' covariance.
 //!
-//! In the units of [`ConvolvedCovariance`], with u = 1 / D, bins i and j of the estimates have the covariance
-//! u_i u_j (k(i - j) + s k(i + j + c)).
+//! In the units of [`ConvolvedCovariance`], with u = 1 / D, bins i and j of the estimates have the
+//! covariance u_i u_j (k(i - j) + s k(i + j + c)).
 
 use super::sine::{ConvolvedCovariance, SineStrategy};
 use crate::ranges::convolution::{cyclic, from_spectrum, spectrum};

@@ -95,8 +95,8 @@ fn the_cascade_and_the_square_root_are_further_from_it() {
     }
 }
 
-/// In integers, by what is measured of one row in each bin; also where M has more rows than there are
-/// bins.
+/// In integers, by what is measured of one row in each bin; also where M has more rows than there
+/// are bins.
 #[test]
 fn the_sensitivity_is_the_length_of_the_longest_column() {
     let orders = (1..=40).flat_map(|bins| [0, 1, 2, 5, 64].map(|more| (bins, bins + more)));

@@ -5,7 +5,7 @@ use super::grid_covariance::{GridCovariance, GridTree, LAST, LevelOfGrid, REGULA
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
-use crate::ranges::plane::grid::{Grid, Rectangle};
+use crate::ranges::plane::grid::{CellGrid, Rectangle};
 use crate::ranges::plane::mechanism::{PlaneMechanism, search_max};
 use crate::work::done;
 use std::iter::Sum;
@@ -27,7 +27,7 @@ const ITEMS_AT_A_TIME: usize = 1 << 12;
 /// A record lies in one node of each level, so it moves one measurement per level, by 1.
 #[derive(Debug, Clone)]
 pub struct PlaneTree {
-    grid: Grid,
+    grid: CellGrid,
     tree: GridTree,
     /// Group l is level l.
     measurements: Measurements,
@@ -41,7 +41,7 @@ impl PlaneTree {
     ///
     /// # Panics
     /// If the branching factor is below 2.
-    pub fn levels(grid: Grid, branching: usize) -> usize {
+    pub fn levels(grid: CellGrid, branching: usize) -> usize {
         GridTree::new(grid, branching).height()
     }
 
@@ -52,7 +52,7 @@ impl PlaneTree {
     /// # Panics
     /// If the branching factor is below 2, or the noise is that of another number of levels.
     pub fn new(
-        grid: Grid,
+        grid: CellGrid,
         branching: usize,
         calibration: &Calibration,
     ) -> Result<PlaneTree, ScaleError> {
@@ -131,7 +131,7 @@ impl CountMechanism for PlaneTree {
 }
 
 impl PlaneMechanism for PlaneTree {
-    fn grid(&self) -> Grid {
+    fn grid(&self) -> CellGrid {
         self.grid
     }
 
@@ -177,8 +177,8 @@ impl PlaneMechanism for PlaneTree {
         levels.swap_remove(0)
     }
 
-    /// Exact for the discrete noise, up to the roundoff of the module's formula. Time: the number of
-    /// levels.
+    /// Exact for the discrete noise, up to the roundoff of the module's formula. Time: the number
+    /// of levels.
     fn variance(&self, rectangle: &Rectangle) -> f64 {
         if rectangle.cells() == 0 { 0.0 } else { self.covariance.variance(rectangle) }
     }
@@ -197,6 +197,6 @@ impl PlaneMechanism for PlaneTree {
 }
 
 /// The mean variance over all rectangles of a tree whose level l has node variance `variances[l]`.
-pub(in crate::ranges) fn mean_over_all(grid: Grid, branching: usize, variances: &[f64]) -> f64 {
+pub(in crate::ranges) fn mean_over_all(grid: CellGrid, branching: usize, variances: &[f64]) -> f64 {
     GridCovariance::new(GridTree::new(grid, branching), variances).mean_over_all()
 }

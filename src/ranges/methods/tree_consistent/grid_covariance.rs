@@ -4,10 +4,10 @@
 //!
 //! Going up the tree, let S be the variance of a node's sum as its descendants' measurements give
 //! it, and v the variance of its own measurement. Taking that in changes the variance of any sum of
-//! cells by minus the square of its covariance with the node's sum, over S + v: a step of the Kalman
-//! filter. Before that the node's children are independent, child c of variance d_c, so S is the sum
-//! of the d_c; afterwards the node has the variance d = S v / (S + v), its *slack*. With alpha the
-//! factor by which the estimate of a rectangle moves with the node's, that is
+//! cells by minus the square of its covariance with the node's sum, over S + v: a step of the
+//! Kalman filter. Before that the node's children are independent, child c of variance d_c, so S is
+//! the sum of the d_c; afterwards the node has the variance d = S v / (S + v), its *slack*. With
+//! alpha the factor by which the estimate of a rectangle moves with the node's, that is
 //!
 //!   variance = v_0 |cells| - sum over measured nodes above the leaves of (S alpha)^2 / (S + v),
 //!   alpha = sum d_c alpha_c / S,   alpha of a cell 1 if it is in the rectangle, and 0 otherwise.
@@ -17,19 +17,19 @@
 //!
 //! # Products
 //!
-//! Nodes that are last in neither direction are all alike, and so are their children: there alpha is
-//! the share of the node's cells that is in the rectangle, the share of its rows times the share of
-//! its columns. Of a node that is the last one in its column, but not in its row, all children in
-//! one row are alike: again a product, of a weighted share of the rows and the share of the columns.
-//! So the sum over the nodes of a level is a product of two sums, but for the one node that is last
-//! in both directions, the *corner*. O(h) for a rectangle.
+//! Nodes that are last in neither direction are all alike, and so are their children: there alpha
+//! is the share of the node's cells that is in the rectangle, the share of its rows times the share
+//! of its columns. Of a node that is the last one in its column, but not in its row, all children
+//! in one row are alike: again a product, of a weighted share of the rows and the share of the
+//! columns. So the sum over the nodes of a level is a product of two sums, but for the one node
+//! that is last in both directions, the *corner*. O(h) for a rectangle.
 //!
 //! The row range and the column range of a random rectangle are independent, so means are products
 //! of means. The corner's alpha is a bilinear form in what the two ranges have of the parts of the
 //! axes that its descendants keep together, and the mean of its square follows from the second
 //! moments of those.
 
-use crate::ranges::plane::grid::{Grid, Rectangle};
+use crate::ranges::plane::grid::{CellGrid, Rectangle};
 use crate::ranges::trees::shape::TreeShape;
 use nalgebra::{DMatrix, DVector};
 use std::ops::Range;
@@ -52,7 +52,7 @@ pub(super) struct GridTree {
 }
 
 impl GridTree {
-    pub(super) fn new(grid: Grid, branching: usize) -> GridTree {
+    pub(super) fn new(grid: CellGrid, branching: usize) -> GridTree {
         let shape = |bins| TreeShape::new(bins, branching);
         GridTree { rows: shape(grid.rows()), columns: shape(grid.columns()) }
     }
@@ -144,7 +144,8 @@ impl GridCovariance {
         let GridTree { rows, columns } = self.tree;
         let (in_rows, in_columns) = (&rectangle.rows, &rectangle.columns);
         let has_last = |bins: usize, range: &Range<usize>| f64::from(range.contains(&(bins - 1)));
-        // alpha of the last nodes: their factors in the direction where they are last, and the corner's
+        // alpha of the last nodes: their factors in the direction where they are last, and the
+        // corner's
         let mut row = has_last(rows.bins(), in_rows);
         let mut column = has_last(columns.bins(), in_columns);
         let mut corner = row * column;
@@ -220,7 +221,8 @@ impl GridCovariance {
 }
 
 impl LevelOfGrid {
-    /// What the level's measurements take off the variance, from the sums of alpha^2 over each kind.
+    /// What the level's measurements take off the variance, from the sums of alpha^2 over each
+    /// kind.
     fn gained(&self, squares: PerKind) -> f64 {
         let of = |i: usize, j: usize| self.gain[i][j] * squares[i][j];
         of(0, 0) + of(0, 1) + of(1, 0) + of(1, 1)
@@ -271,10 +273,9 @@ fn mean_length(bins: usize) -> f64 {
 
 /// The mean of [`squares_in_regular`] over all ranges that are not empty.
 ///
-/// With G(t) the bins of a node among the first t, and G, G' such functions of any sets of bins, the
-/// sum of (G(hi) - G(lo)) (G'(hi) - G'(lo)) over 0 <= lo < hi <= n is
-/// (n + 1) sum G G' - sum G sum G'. For a node of width w in front of u - 1 bins it is a square
-/// function of u.
+/// With G(t) the bins of a node among the first t, and G, G' such functions of any sets of bins,
+/// the sum of (G(hi) - G(lo)) (G'(hi) - G'(lo)) over 0 <= lo < hi <= n is (n + 1) sum G G' - sum G
+/// sum G'. For a node of width w in front of u - 1 bins it is a square function of u.
 fn mean_squares_in_regular(shape: TreeShape, level: usize) -> f64 {
     let nodes = (shape.nodes(level) - 1) as i128;
     if nodes == 0 {
@@ -291,8 +292,8 @@ fn mean_squares_in_regular(shape: TreeShape, level: usize) -> f64 {
     total as f64 / ((n * (n - 1) / 2) as f64 * (w * w) as f64)
 }
 
-/// The mean products, over all ranges that are not empty, of what a range has of the last bin and of
-/// the regular children of the last nodes of levels 1, 2, ..., in children: h + 1 numbers.
+/// The mean products, over all ranges that are not empty, of what a range has of the last bin and
+/// of the regular children of the last nodes of levels 1, 2, ..., in children: h + 1 numbers.
 fn last_moments(shape: TreeShape, height: usize) -> DMatrix<f64> {
     let bins = shape.bins();
     let last_bin = bins - 1..bins;

@@ -10,7 +10,7 @@ use crate::ranges::methods::descriptor::{
     Descriptor, GridDescriptor, GridSettings, Noises, Options, Settings, Settled,
 };
 use crate::ranges::methods::levels;
-use crate::ranges::plane::grid::Grid;
+use crate::ranges::plane::grid::CellGrid;
 use crate::ranges::plane::mechanism::PlaneMechanism;
 use crate::ranges::spending::Spending;
 
@@ -59,7 +59,7 @@ impl GridDescriptor for ConsistentTreeMethod {
     /// With equal budgets.
     fn settle(
         &self,
-        grid: Grid,
+        grid: CellGrid,
         branching: Option<u32>,
         spending: Spending,
     ) -> Result<Settled, ScaleError> {
