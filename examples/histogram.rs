@@ -19,7 +19,7 @@
 
 use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Run, emd};
-use pg_dp::hierarchy::{Mechanism, Tree};
+use pg_dp::hierarchy::{Mechanism, Request, Tree};
 use pg_dp::noise::words_from_system;
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let exact: Coco = (1..).zip(households).map(|(size, groups)| Run { size, groups }).collect();
 
     // epsilon 1, the default estimator, at most 10 members; one row of the data is one person
-    let mechanism = Mechanism::new(1, 1.0, &["auto".into()], "none", 10, None, 1)?;
+    let mechanism = Mechanism::new(&Request::new(1, 1.0).by(&["auto"], "none").up_to(10))?;
     // the data are made up: no ledger charges them
     let receipt = Receipt::uncharged(mechanism);
 

@@ -11,14 +11,20 @@
 
 use pg_dp::charge::Receipt;
 use pg_dp::noise::words_from_system;
-use pg_dp::ranges::{RangePlan, Workload};
+use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest, Workload};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let orders: Vec<u64> = (0..365).map(|day| 40 + day % 7 * 10).collect();
 
     // epsilon 1, pure; the method is the best for all ranges; one row of the data is one order
-    let plan = RangePlan::new(orders.len() as i64, 1.0, 0.0, "auto", 1)?;
+    let plan = RangePlan::new(RangeRequest {
+        bins: orders.len() as i64,
+        epsilon: 1.0,
+        delta: 0.0,
+        rows_per_unit: 1,
+        method: MethodChoice::parse("auto")?,
+    })?;
     let spread = plan.mechanism().spread(Workload::All);
     println!(
         "expected error of a range: {:.1}, at most {:.1}",

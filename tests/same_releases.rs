@@ -25,8 +25,9 @@ mod library {
         ReleaseError, Released, Request, Shape, Tree,
     };
     use pg_dp::ranges::{
-        self, Bins, Bounds, DpRanges, ExplainedMethod, Loss, MethodChoice, PlanePlan, RangePlan,
-        Rectangle, StreamingCascade, Target, Workload,
+        self, BinBounds, Bins, CascadeStream, DpRanges, ExplainRequest, ExplainedMethod, Loss,
+        MethodChoice, PlanePlan, PlaneRequest, RangePlan, RangeRequest, Rectangle, TargetRanges,
+        Workload,
     };
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
@@ -205,16 +206,19 @@ mod library {
 
     fn range_plan(asked: RangesAsked) -> Result<RangePlan, String> {
         let RangesAsked { bins, epsilon, delta, method, targets, rows_per_unit } = asked;
-        let bins = bins as i64;
-        let plan = match method.strip_suffix(" for") {
+        let method = match method.strip_suffix(" for") {
             Some(word) => {
-                let target = Target::Ranges(targets.to_vec());
-                let choice = MethodChoice { target, ..MethodChoice::parse(word).unwrap() };
-                RangePlan::of_choice(bins, epsilon, delta, choice, rows_per_unit)
+                let target = TargetRanges::Ranges(targets.to_vec());
+                Ok(MethodChoice { target, ..MethodChoice::parse(word).unwrap() })
             }
-            None => RangePlan::new(bins, epsilon, delta, method, rows_per_unit),
+            None => MethodChoice::parse(method),
         };
-        plan.map_err(|error| format!("{error} {}", error.hint()))
+        let bins = bins as i64;
+        let request = |method| RangeRequest { bins, epsilon, delta, rows_per_unit, method };
+        method
+            .map(request)
+            .and_then(RangePlan::new)
+            .map_err(|error| format!("{error} {}", error.hint()))
     }
 
     /// The answers to `ranges`, their variances, those of the bins, and the stored form.
@@ -227,9 +231,10 @@ mod library {
         seed: u64,
     ) -> Result<Value, String> {
         let plan = range_plan(asked)?;
-        let mut truth = Bins::empty(Bounds::new(-3, counts.len() as i64 - 3).unwrap());
+        let mut truth = Bins::empty(BinBounds::new(-3, counts.len() as i64 - 3).unwrap());
         (-3..).zip(counts).for_each(|(bin, &count)| truth.add(bin, count));
-        let released = DpRanges::draw(plan, &truth, &mut ChaCha20Rng::seed_from_u64(seed));
+        let mut words = ChaCha20Rng::seed_from_u64(seed);
+        let released = Receipt::uncharged(plan).release_bins(&truth, &mut words);
         let stored: Value = serde_json::from_str(&released.to_text()).unwrap();
         let read = DpRanges::from_bytes(&released.to_bytes()).unwrap();
         let (release, read) = (released.release(), read.release());
@@ -254,8 +259,8 @@ mod library {
             "epsilon": plan.epsilon().decimal(),
             "delta": plan.delta(),
             "rho": plan.rho(),
-            "mechanism": plan.parameters().describe(),
-            "loss": loss(plan.mechanism().loss()),
+            "mechanism": plan.cost().mechanism,
+            "loss": loss(plan.mechanism().measurements().loss()),
             "largest_count": plan.mechanism().largest_count(),
         }))
     }
@@ -270,7 +275,8 @@ mod library {
         let (bins, workload) = (asked.bins as i64, Workload::parse(workload).unwrap());
         let RangesAsked { epsilon, delta, .. } = asked;
         let methods = methods.as_deref();
-        let rows = ranges::explain(bins, epsilon, delta, workload, methods, branching).unwrap();
+        let request = ExplainRequest { bins, epsilon, delta, workload, methods, branching };
+        let rows = ranges::explain(&request).unwrap();
         let row = |row: ExplainedMethod| {
             let (mean, max) = (row.spread.mean, row.spread.max);
             json!([row.method, row.branching, mean, max, row.svd_ratio, row.chosen])
@@ -289,19 +295,25 @@ mod library {
     ) -> Result<Value, String> {
         let RangesAsked { bins, epsilon, delta, method, rows_per_unit, .. } = asked;
         let (rows, width) = (bins as i64, columns as i64);
-        let plan = PlanePlan::new(rows, width, epsilon, delta, method, rows_per_unit)
+        let request =
+            |method| PlaneRequest { rows, columns: width, epsilon, delta, rows_per_unit, method };
+        let method = MethodChoice::parse_for_grid(method);
+        let plan = method
+            .map(request)
+            .and_then(PlanePlan::new)
             .map_err(|error| format!("{error} {}", error.hint()))?;
         let described = json!({
             "epsilon": plan.epsilon().decimal(),
             "delta": plan.delta(),
             "rho": plan.rho(),
-            "method": plan.method().word(),
-            "branching": plan.branching(),
-            "loss": loss(plan.mechanism().loss()),
+            "method": plan.parameters().method().word(),
+            "branching": plan.parameters().branching(),
+            "loss": loss(plan.mechanism().measurements().loss()),
             "mean": plan.mechanism().mean_over_all(),
             "max": plan.mechanism().max_over_all(),
         });
-        let release = plan.release(counts, &mut ChaCha20Rng::seed_from_u64(seed));
+        let release =
+            Receipt::uncharged(plan).release(counts, &mut ChaCha20Rng::seed_from_u64(seed));
         let (mut sums, mut variances) = (vec![], vec![]);
         for rows in of_rows {
             for columns in of_columns {
@@ -315,7 +327,7 @@ mod library {
 
     /// The running sums of counts that arrive one by one.
     pub fn stream(height: u32, rho: f64, counts: &[u64], seed: u64) -> Vec<f64> {
-        let mut stream = StreamingCascade::new(height, rho).unwrap();
+        let mut stream = Receipt::uncharged(CascadeStream::new(height, rho).unwrap()).start();
         let mut words = ChaCha20Rng::seed_from_u64(seed);
         counts.iter().map(|&count| stream.push(count, &mut words).unwrap()).collect()
     }

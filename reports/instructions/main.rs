@@ -5,7 +5,7 @@ use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Estimator, HistogramMeasurement, NodeMeasurement, Run};
 use pg_dp::hierarchy::{Mechanism, Request, Tree};
 use pg_dp::noise::DiscreteLaplace;
-use pg_dp::ranges::RangePlan;
+use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::error::Error;
@@ -138,9 +138,12 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
         }
         "ranges" => {
             let bins = 1 << 16;
-            let plan = RangePlan::new(bins, 1.0, 1e-6, method, 1)?;
+            let method = MethodChoice::parse(method)?;
+            let (epsilon, delta, rows_per_unit) = (1.0, 1e-6, 1);
+            let plan =
+                RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method })?;
             let counts: Vec<u64> = data.numbers(bins as u64, 1_000_000).collect();
-            counted(|| plan.release(&counts, words));
+            counted(|| Receipt::uncharged(plan).release(&counts, words));
         }
         _ => return Err(format!("{phase}: no such phase").into()),
     }

@@ -1,7 +1,7 @@
 //! The errors to expect, from the mechanisms themselves.
 
-use crate::methods::{Made, Method};
-use pg_dp::ranges::{RangePlan, RangePlanError, Spread, Workload, svd_bound};
+use crate::methods::{Made, Method, plan};
+use pg_dp::ranges::{RangePlanError, Spread, Workload, svd_bound};
 use std::error::Error;
 
 /// A method over ever more bins.
@@ -84,7 +84,7 @@ pub fn published() -> Result<Vec<Published>, RangePlanError> {
     ];
     let row = |(method, name, printed): (_, _, Vec<f64>)| {
         let mean = |bins: usize| {
-            let plan = RangePlan::new(bins as i64, SMALL_EPSILON, 0.0, method, 1)?;
+            let plan = plan(bins, SMALL_EPSILON, 0.0, method)?;
             Ok(plan.mechanism().mean_over_all() * SMALL_EPSILON.powi(2))
         };
         let ours = (4..)

@@ -2,9 +2,11 @@
 
 use crate::EPSILON;
 use num_rational::Ratio;
+use pg_dp::noise::ScaleError;
 use pg_dp::privacy::{Epsilon, gaussian_sigma, zcdp_rho};
 use pg_dp::ranges::{
-    ConsistentTree, Noise, NoiseParameter, RangeMechanism, RangePlan, TreeShape, Wavelet,
+    Calibration, ConsistentTree, MethodChoice, NoiseParameter, RangeMechanism, RangePlan,
+    RangePlanError, RangeRequest, TreeShape, Wavelet,
 };
 use std::error::Error;
 
@@ -85,32 +87,43 @@ impl Made {
 impl Method {
     /// For so many bins, at [`EPSILON`] and this delta.
     pub fn make(self, bins: usize, delta: f64) -> Result<Made, Box<dyn Error>> {
-        let plan = |words, delta| -> Result<Made, Box<dyn Error>> {
-            let plan = RangePlan::new(bins as i64, EPSILON, delta, words, 1)?;
+        let planned = |words, delta| -> Result<Made, Box<dyn Error>> {
+            let plan = plan(bins, EPSILON, delta, words)?;
             let (branching, rho) = (plan.parameters().branching(), plan.rho());
             Ok(Made { branching, rho, source: Source::Plan(plan) })
         };
-        let gaussian =
-            |groups: usize, mechanism: &dyn Fn(Vec<Noise>) -> Box<dyn RangeMechanism>| {
-                let rho = granted_rho(delta)?;
-                let sigma = gaussian_sigma(Ratio::from(1), rho / groups as f64);
-                let noise = Noise::new(NoiseParameter::Gaussian { sigma })?;
-                let source = Source::Mechanism(mechanism(vec![noise; groups]));
-                Ok(Made { branching: Some(2), rho, source })
-            };
+        // with Gaussian noise of equal budgets
+        type Build<'a> = &'a dyn Fn(&Calibration) -> Result<Box<dyn RangeMechanism>, ScaleError>;
+        let gaussian = |groups: usize, build: Build| -> Result<Made, Box<dyn Error>> {
+            let rho = granted_rho(delta)?;
+            let sigma = gaussian_sigma(Ratio::from(1), rho / groups as f64);
+            let noise = Calibration::per_group(vec![NoiseParameter::Gaussian { sigma }; groups]);
+            Ok(Made { branching: Some(2), rho, source: Source::Mechanism(build(&noise)?) })
+        };
         match self.how {
-            How::Planned(words) => plan(words, delta),
-            How::Pure(words) => plan(words, 0.0),
+            How::Planned(words) => planned(words, delta),
+            How::Pure(words) => planned(words, 0.0),
             How::GaussianTree => {
                 let shape = TreeShape::new(bins, 2);
-                gaussian(shape.height(), &|noise| Box::new(ConsistentTree::new(shape, noise)))
+                gaussian(shape.height(), &|noise| Ok(Box::new(ConsistentTree::new(shape, noise)?)))
             }
             How::GaussianWavelet => {
                 let groups = Wavelet::groups_over(bins);
-                gaussian(groups, &|noise| Box::new(Wavelet::new(bins, noise)))
+                gaussian(groups, &|noise| Ok(Box::new(Wavelet::new(bins, noise)?)))
             }
         }
     }
+}
+
+/// For one row per unit of privacy.
+pub fn plan(
+    bins: usize,
+    epsilon: f64,
+    delta: f64,
+    method: &str,
+) -> Result<RangePlan, RangePlanError> {
+    let (bins, method) = (bins as i64, MethodChoice::parse(method)?);
+    RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit: 1, method })
 }
 
 /// What [`EPSILON`] and a delta allow.

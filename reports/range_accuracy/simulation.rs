@@ -93,7 +93,7 @@ struct Errors<'a> {
 
 impl<'a> Errors<'a> {
     fn draw(mechanism: &'a dyn RangeMechanism, words: &mut ChaCha20Rng) -> Errors<'a> {
-        let groups = mechanism.groups();
+        let groups = mechanism.measurements().groups();
         let noise = groups.iter().flat_map(|group| repeat_n(&group.noise, group.measurements));
         let noisy: Vec<i64> = noise.map(|noise| noise.sample(words)).collect();
         Errors { mechanism, reconstruction: mechanism.reconstruct(&noisy) }

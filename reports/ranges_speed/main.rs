@@ -1,7 +1,8 @@
 //! How long a release of range sums takes, how much of that is noise, and its peak of memory.
 
+use pg_dp::charge::Receipt;
 use pg_dp::noise::words_from_system;
-use pg_dp::ranges::{Group, RangePlan};
+use pg_dp::ranges::{MeasurementGroup, MethodChoice, RangePlan, RangeRequest};
 use std::error::Error;
 use std::fs::read_to_string;
 use std::hint::black_box;
@@ -38,17 +39,22 @@ fn parse(arguments: &[String]) -> Option<(&str, f64, u32)> {
 
 fn measure(method: &str, delta: f64, bins: u32) -> Result<(), Box<dyn Error>> {
     // what the program itself takes, once it has been loaded
-    RangePlan::new(64, 1.0, delta, method, 1)?.release(&[0; 64], &mut words_from_system()?);
+    let method = MethodChoice::parse(method)?;
+    let plan = |bins| {
+        let (epsilon, rows_per_unit, method) = (1.0, 1, method.clone());
+        RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method })
+    };
+    Receipt::uncharged(plan(64)?).release(&[0; 64], &mut words_from_system()?);
     let before = peak_bytes()?;
     let counts: Vec<u64> = (0..bins).map(|bin| u64::from(bin % 7)).collect();
 
     let begin = processor_seconds()?;
-    let plan = RangePlan::new(bins.into(), 1.0, delta, method, 1)?;
+    let plan = plan(bins.into())?;
     let planning = processor_seconds()? - begin;
-    let groups = plan.mechanism().groups();
+    let groups = plan.mechanism().measurements().groups().to_vec();
 
     let begin = processor_seconds()?;
-    let release = plan.release(&counts, &mut words_from_system()?);
+    let release = Receipt::uncharged(plan).release(&counts, &mut words_from_system()?);
     let releasing = processor_seconds()? - begin;
     let peak = peak_bytes()? - before;
     black_box(release);
@@ -77,7 +83,7 @@ fn processor_seconds() -> Result<f64, Box<dyn Error>> {
 }
 
 /// As many draws of the same laws as a release takes, and nothing else.
-fn seconds_of_noise(groups: &[Group]) -> Result<f64, Box<dyn Error>> {
+fn seconds_of_noise(groups: &[MeasurementGroup]) -> Result<f64, Box<dyn Error>> {
     let mut words = words_from_system()?;
     let begin = processor_seconds()?;
     for group in groups {

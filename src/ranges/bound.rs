@@ -1,32 +1,23 @@
 //! The error that no strategy can go below.
 
-use super::mechanism::{CHECKPOINT_PASS, Workload};
-use super::optimal::{MAX_DENSE_BINS, gram_of_ranges};
-use crate::work::poll;
+use super::methods::optimal::dense::{MAX_DENSE_BINS, gram_of_ranges};
+use super::workload::Workload;
+use crate::work::Paced;
 use nalgebra::DMatrix;
 use std::f64::consts::PI;
 
 /// The singular value bound of Li & Miklau 2013 as a mean over the workload's ranges: of every
 /// unbiased answering by a strategy with columns of L2 length at most 1 and noise of variance 1 on
 /// each measurement, the mean variance is at least (the sum of the workload's singular values)^2 /
-/// (N times the number of ranges). The same holds for columns of L1 length at most 1, which are no
+/// (N times the number of ranges). That holds for columns of L1 length at most 1, too, which are no
 /// longer in L2.
 ///
 /// None where the singular values have no closed form and the bins are more than
 /// [`MAX_DENSE_BINS`]: the nodes of a tree that is not perfect.
-///
-/// `checkpoint` is called every few milliseconds, but for the nodes of a tree that is not perfect;
-/// it may unwind.
 pub fn svd_bound(workload: Workload, bins: usize) -> Option<f64> {
     let n = bins as f64;
     let sum_over_bins = |singular: &dyn Fn(f64) -> f64| -> f64 {
-        let term = |k: usize| {
-            if k.is_multiple_of(CHECKPOINT_PASS) {
-                poll();
-            }
-            singular(k as f64)
-        };
-        (1..=bins).map(term).sum()
+        (1..=bins).paced().map(|k| singular(k as f64)).sum()
     };
     let sum: f64 = match workload {
         // G is n + 1 times the inverse of the second-difference matrix

@@ -6,20 +6,20 @@ use std::ops::Range;
 /// is a run of cells, so cells answer the same questions as bins with fewer measurements. A row
 /// counted in one bin is counted in one cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cells {
+pub struct RangeCells {
     /// where the cells begin, and the number of bins
     ends: Vec<usize>,
 }
 
-impl Cells {
+impl RangeCells {
     /// `ranges`: by the positions of their bins, within 0 .. `bins`, which is at least 1.
-    pub fn of(ranges: &[Range<usize>], bins: usize) -> Cells {
+    pub fn of(ranges: &[Range<usize>], bins: usize) -> RangeCells {
         let ends = ranges.iter().filter(|range| !range.is_empty());
         let ends = ends.flat_map(|range| [range.start, range.end]).chain([0, bins]);
         let mut ends: Vec<usize> = ends.collect();
         ends.sort_unstable();
         ends.dedup();
-        Cells { ends }
+        RangeCells { ends }
     }
 
     pub fn count(&self) -> usize {
@@ -47,11 +47,11 @@ mod tests {
 
     #[test]
     fn cells_lie_between_neighbouring_ends() {
-        let cells = Cells::of(&[2..5, 4..9, 7..7], 10);
+        let cells = RangeCells::of(&[2..5, 4..9, 7..7], 10);
         assert_eq!(cells.ends, [0, 2, 4, 5, 9, 10]);
         assert_eq!((cells.within(&(2..5)), cells.within(&(4..9))), (1..3, 2..4));
         assert_eq!(cells.within(&(7..7)), 4..4);
-        assert_eq!(Cells::of(&[], 3).ends, [0, 3]);
+        assert_eq!(RangeCells::of(&[], 3).ends, [0, 3]);
     }
 
     proptest! {
@@ -61,7 +61,7 @@ mod tests {
             counts in prop::collection::vec(0u64..100, 20),
         ) {
             let ranges: Vec<_> = ends.iter().map(|(a, b)| *a.min(b)..*a.max(b)).collect();
-            let cells = Cells::of(&ranges, 20);
+            let cells = RangeCells::of(&ranges, 20);
             let sums = cells.sums(&counts);
             prop_assert_eq!(sums.len(), cells.count());
             prop_assert!(cells.count() <= 2 * ranges.len() + 1);

@@ -28,8 +28,7 @@ pub(crate) fn resolution(rho: f64) -> u32 {
 
 /// The `length` values sum_j a_j b_{i-j}, i = `skip` .. `skip + length`, of the cyclic convolution
 /// over the smallest power of two >= `period`, given that each is at most 2^62 in
-/// magnitude. Neither list may be longer than that power of two. `checkpoint` is called before each
-/// transform; it may unwind.
+/// magnitude. Neither list may be longer than that power of two.
 pub(crate) fn cyclic_exact(
     a: &[i64],
     b: &[i64],
@@ -135,15 +134,18 @@ mod tests {
             let real = |values: &[i64]| values.iter().map(|&x| x as f64).collect::<Vec<_>>();
             let expected = plain(&a, &b, period.next_power_of_two());
             let close = cyclic(&real(&a), &real(&b), period, 0, expected.len());
-            let norm = |values: &[i64]| values.iter().map(|&x| (x as f64).powi(2)).sum::<f64>().sqrt();
+            let square = |values: &[i64]| values.iter().map(|&x| (x as f64).powi(2)).sum::<f64>();
+            let norm = |values: &[i64]| square(values).sqrt();
             let tolerance = 1e-14 * norm(&a) * norm(&b);
-            prop_assert!(close.iter().zip(&expected).all(|(x, &y)| (x - y as f64).abs() <= tolerance));
+            for (x, &y) in close.iter().zip(&expected) {
+                prop_assert!((x - y as f64).abs() <= tolerance);
+            }
         }
     }
 
     #[test]
     fn the_largest_integers_are_exact() {
-        let limit = super::super::mechanism::MEASURED_LIMIT as i64;
+        let limit = super::super::measurements::MEASURED_LIMIT as i64;
         let values = [limit, -limit, limit - 1, 0, 1, -1, 1 - limit];
         assert_eq!(cyclic_exact(&values, &[1], 8, 0, 7), values);
         // the sum is small, the products are not: only the true value counts

@@ -1,9 +1,27 @@
 //! How good each method would be, before anything is spent.
 
 use super::bound::svd_bound;
-use super::mechanism::{Spread, Workload};
-use super::method::{MethodChoice, RangeMethod, Target};
-use super::plan::{RangePlan, RangePlanError};
+use super::error::RangePlanError;
+use super::method::{MethodChoice, RangeMethod};
+use super::plan::RangePlan;
+use super::planner::RangeRequest;
+use super::workload::{Spread, TargetRanges, Workload};
+
+/// What an explanation is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct ExplainRequest<'a> {
+    /// Their number.
+    pub bins: i64,
+    pub epsilon: f64,
+    /// 0 for pure epsilon.
+    pub delta: f64,
+    /// Whose answers' variances are stated; what "optimal" and "auto" are made for.
+    pub workload: Workload,
+    /// In words; None for all that the budget has noise for.
+    pub methods: Option<&'a [String]>,
+    /// For the trees among them that do not fix their own.
+    pub branching: Option<u32>,
+}
 
 /// What a method's answers to a workload would be like.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,24 +39,17 @@ pub struct ExplainedMethod {
     pub chosen: bool,
 }
 
-/// The mean and maximum variance of the answers to `workload`, by the mechanisms that a release
-/// would use; "optimal" and "auto" are made for that workload.
-///
-/// `methods`: None for all that the budget has noise for. `branching`: for the trees among them that
-/// do not fix their own.
+/// The mean and maximum variance of the answers to the workload, by the mechanisms that a release
+/// would use.
 ///
 /// Errors: as for a release.
-pub fn explain(
-    bins: i64,
-    epsilon: f64,
-    delta: f64,
-    workload: Workload,
-    methods: Option<&[String]>,
-    branching: Option<u32>,
-) -> Result<Vec<ExplainedMethod>, RangePlanError> {
-    let target = Target::Workload(workload);
+pub fn explain(request: &ExplainRequest) -> Result<Vec<ExplainedMethod>, RangePlanError> {
+    let &ExplainRequest { bins, epsilon, delta, workload, methods, branching } = request;
+    let target = TargetRanges::Workload(workload);
+    let plan =
+        |method| RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit: 1, method });
     let explain = |method: String, choice| {
-        let plan = RangePlan::of_choice(bins, epsilon, delta, choice, 1)?;
+        let plan = plan(choice)?;
         let spread = plan.mechanism().spread(workload);
         // the variance of a measurement with sensitivity 1 that has the budget for itself
         let unit = if plan.delta() > 0.0 {
@@ -52,20 +63,16 @@ pub fn explain(
         let explained = ExplainedMethod { method, branching, spread, svd_ratio, chosen: false };
         Ok((explained, plan.parameters().clone()))
     };
-    let word = |text: &String| {
-        let choice = MethodChoice::parse(text);
-        Ok((text.clone(), choice.ok_or_else(|| RangePlanError::Method { word: text.clone() })?))
-    };
+    let word = |text: &String| Ok((text.clone(), MethodChoice::parse(text)?));
     let mut choices = match methods {
         Some(words) => words.iter().map(word).collect::<Result<Vec<_>, _>>()?,
         None => {
-            let general = all_ranges();
-            let all = MethodChoice::suitable(bins, delta, &general);
+            let all = MethodChoice::suitable(bins, delta, &TargetRanges::ALL);
             all.map(|choice| (choice.to_string(), choice)).collect()
         }
     };
     for (_, choice) in &mut choices {
-        if choice.target == all_ranges() {
+        if choice.target == TargetRanges::ALL {
             choice.target = target.clone();
         }
         if choice.method.is_some_and(RangeMethod::has_branching) {
@@ -73,12 +80,7 @@ pub fn explain(
         }
     }
     let complete = methods.is_none() && branching.is_none() && !choices.is_empty();
-    let auto = if complete {
-        None
-    } else {
-        let auto = MethodChoice::auto(target.clone());
-        Some(RangePlan::of_choice(bins, epsilon, delta, auto, 1)?)
-    };
+    let auto = if complete { None } else { Some(plan(MethodChoice::auto(target.clone()))?) };
     let mut rows = Vec::with_capacity(choices.len());
     for (word, choice) in choices {
         let (mut row, parameters) = explain(word, choice)?;
@@ -91,8 +93,4 @@ pub fn explain(
         best.into_iter().for_each(|row| row.chosen = true);
     }
     Ok(rows)
-}
-
-fn all_ranges() -> Target {
-    Target::Workload(Workload::All)
 }

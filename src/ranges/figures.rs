@@ -1,6 +1,8 @@
 //! Known figures of the methods, reproduced, and what a plan promises of all of them.
 
+use super::asked::{self, laplace};
 use super::*;
+use crate::charge::Receipt;
 use crate::noise::words_from_system;
 use crate::privacy::{Epsilon, rho_of_pure, zcdp_epsilon};
 
@@ -14,7 +16,7 @@ fn rows(
 ) -> Vec<ExplainedMethod> {
     let methods: Vec<String> = methods.iter().map(|word| word.to_string()).collect();
     let methods = (!methods.is_empty()).then_some(methods.as_slice());
-    explain(bins, epsilon, delta, workload, methods, branching).unwrap()
+    explain(&ExplainRequest { bins, epsilon, delta, workload, methods, branching }).unwrap()
 }
 
 /// Tables 1 and 3 of Qardaji et al.: the mean variance over all ranges at epsilon = 1 and with
@@ -36,8 +38,8 @@ fn means_of_the_trees_are_the_papers() {
                 Some(branching) => TreeShape::new(bins as usize, branching as usize).height(),
                 None => 1,
             };
-            let noise = NoiseParameter::Laplace { sensitivity: 1, epsilon: 1.0 / height as f64 };
-            let node = Noise::new(noise).unwrap().variance();
+            let noise = laplace(1.0 / height as f64);
+            let node = MeasurementNoise::new(noise).unwrap().variance();
             row.spread.mean * 2.0 * (height * height) as f64 / node
         });
         // the levels of quad differ in their noise: where it is wide it is nearly continuous
@@ -69,15 +71,16 @@ fn ratios_to_the_singular_value_bound_are_known() {
     }
 }
 
-/// The plan that a release with "auto" carries out, against every method by itself; and the row that
-/// is said to be chosen is that plan's, whether or not all methods are asked for.
+/// The plan that a release with "auto" carries out, against every method by itself; and the row
+/// that is said to be chosen is that plan's, whether or not all methods are asked for.
 #[test]
 fn no_method_is_better_than_auto() {
     for bins in [1, 2, 7, 64, 200] {
         for (epsilon, delta) in [(1.0, 0.0), (0.1, 1e-6), (20.0, 1e-9), (1.0, 0.3)] {
             for (_, workload) in Workload::WORDS {
-                let choice = MethodChoice::auto(Target::Workload(workload));
-                let auto = RangePlan::of_choice(bins, epsilon, delta, choice, 1).unwrap();
+                let method = MethodChoice::auto(TargetRanges::Workload(workload));
+                let request = RangeRequest { bins, epsilon, delta, rows_per_unit: 1, method };
+                let auto = RangePlan::new(request).unwrap();
                 let mean = auto.mechanism().spread(workload).mean;
                 let all = rows(bins, epsilon, delta, workload, &[], None);
                 let words: Vec<&str> = all.iter().map(|row| row.method.as_str()).collect();
@@ -106,13 +109,14 @@ fn no_plan_spends_more_than_it_charges() {
     for word in words.chain(["tree:optimised", "tree_consistent:4:geometric", "optimal:nodes"]) {
         for (epsilon, delta) in [(1.0, 0.0), (0.3, 1e-7), (5.0, 1e-3)] {
             for rows in [1u32, 3] {
-                let plan = match RangePlan::new(37, epsilon, delta, word, rows) {
+                let asked = asked::ranges(37, epsilon, delta, word).unwrap();
+                let plan = match RangePlan::new(RangeRequest { rows_per_unit: rows, ..asked }) {
                     Ok(plan) => plan,
                     Err(RangePlanError::DeltaMissing { .. }) if delta == 0.0 => continue,
                     Err(error) => panic!("{word}: {error}"),
                 };
                 let k = f64::from(rows);
-                match plan.mechanism().loss() {
+                match plan.mechanism().measurements().loss() {
                     Loss::Epsilon(loss) => {
                         let spent = loss * k / epsilon;
                         assert!((1.0 - 1e-12..=1.0 + 1e-15).contains(&spent), "{word}: {spent}");
@@ -133,31 +137,34 @@ fn no_plan_spends_more_than_it_charges() {
     }
 }
 
-/// "auto" and "optimal" for ranges that are asked for are better for them than what is made for all.
+/// "auto" and "optimal" for ranges that are asked for are better for them than what is made for
+/// all.
 #[test]
 fn what_is_made_for_some_ranges_is_better_for_them() {
     let ranges: Vec<_> = (0..100).map(|bin| bin..bin + 1).chain(std::iter::once(0..50)).collect();
+    let request = asked::ranges(100, 1.0, 1e-6, "auto").unwrap();
     let mean = |method, target| {
-        let choice = MethodChoice { method, ..MethodChoice::auto(target) };
-        let plan = RangePlan::of_choice(100, 1.0, 1e-6, choice, 1).unwrap();
+        let method = MethodChoice { method, ..MethodChoice::auto(target) };
+        let plan = RangePlan::new(RangeRequest { method, ..request.clone() }).unwrap();
         plan.mechanism().spread_over(&mut ranges.iter().cloned()).mean
     };
     for method in [None, Some(RangeMethod::Optimal)] {
-        let general = mean(method, Target::Workload(Workload::All));
-        let made_for_them = mean(method, Target::Ranges(ranges.clone()));
+        let general = mean(method, TargetRanges::Workload(Workload::All));
+        let made_for_them = mean(method, TargetRanges::Ranges(ranges.clone()));
         assert!(made_for_them < 0.5 * general, "{method:?}: {made_for_them} {general}");
     }
     // nothing is asked for
     for empty in [vec![], std::iter::once(3..3).collect()] {
-        let choice = MethodChoice::auto(Target::Ranges(empty));
-        assert!(RangePlan::of_choice(100, 1.0, 1e-6, choice, 1).is_ok());
+        let method = MethodChoice::auto(TargetRanges::Ranges(empty));
+        assert!(RangePlan::new(RangeRequest { method, ..request.clone() }).is_ok());
     }
 }
 
 #[test]
 fn what_cannot_be_planned_is_refused_by_the_name_of_its_argument() {
     let refused = |bins, epsilon, delta, method| {
-        RangePlan::new(bins, epsilon, delta, method, 1).err().unwrap().to_string()
+        let plan = asked::ranges(bins, epsilon, delta, method).and_then(RangePlan::new);
+        plan.err().unwrap().to_string()
     };
     for (bins, epsilon, delta, method, message) in [
         (0, 1.0, 0.0, "auto", "the number of bins must be from 1 to 16777216, got 0"),
@@ -194,17 +201,24 @@ fn with_an_endless_budget_every_method_gives_the_truth() {
         for (delta, epsilon) in [(0.0, 1e6), (1e-6, 1e9)] {
             for (_, workload) in Workload::WORDS {
                 for choice in
-                    MethodChoice::suitable(bins as i64, delta, &Target::Workload(workload))
+                    MethodChoice::suitable(bins as i64, delta, &TargetRanges::Workload(workload))
                 {
                     let word = choice.to_string();
-                    let plan = RangePlan::of_choice(bins as i64, epsilon, delta, choice, 1);
+                    let bins = bins as i64;
+                    let plan = RangePlan::new(RangeRequest {
+                        bins,
+                        epsilon,
+                        delta,
+                        rows_per_unit: 1,
+                        method: choice,
+                    });
                     // a method with Laplace noise alone has no scale for 1e9
                     let Ok(plan) = plan else {
                         assert!(delta > 0.0, "{word}");
                         continue;
                     };
                     methods += 1;
-                    let release = plan.release(&counts, &mut words);
+                    let release = Receipt::uncharged(plan).release(&counts, &mut words);
                     for range in Workload::All.ranges(bins as usize) {
                         let truth: u64 = counts[range.clone()].iter().sum();
                         let off = (release.sum(range.clone()) - truth as f64).abs();

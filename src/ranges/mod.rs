@@ -10,61 +10,68 @@
 
 mod bins;
 mod bound;
-mod budget;
-mod cascade;
+mod calibration;
 mod cells;
-mod consistent;
+mod choice;
 mod convolution;
-mod covariance;
-mod envelope;
+mod error;
 mod explain;
+mod least;
+mod limits;
+mod measurements;
 mod mechanism;
 mod method;
+mod methods;
 mod noise;
-mod optimal;
 mod parameters;
 mod plan;
 mod plane;
-mod prefix;
+mod planner;
 mod release;
 mod released;
-mod shape;
 mod spending;
-mod tree;
-mod wavelet;
+mod trees;
+mod workload;
 
-pub use bins::{Bins, Bounds, BoundsError, FormatError, OtherBounds};
+pub use bins::bounds::{BinBounds, BoundsError};
+pub use bins::counts::{Bins, OtherBounds};
+pub use bins::forms::BinsFormatError;
 pub use bound::svd_bound;
-pub use budget::LevelBudgets;
-pub use cascade::{Cascade, MAX_FAN_OUT, StreamError, StreamingCascade, Tree, TreeError};
-pub use cells::Cells;
-pub use consistent::ConsistentTree;
-pub use covariance::{PerNode, TreeCovariance};
-pub use explain::{ExplainedMethod, explain};
-pub use mechanism::{Group, Loss, RangeMechanism, Spread, Workload};
-pub use method::{MethodChoice, RangeMethod, Target};
-pub use noise::{Noise, NoiseParameter};
-pub use optimal::{DenseStrategy, GramError, MAX_DENSE_BINS, SineStrategy, gram_of_ranges};
-pub use parameters::RangeParameters;
-pub use plan::{RangePlan, RangePlanError};
-pub use plane::{
-    Grid, MAX_GRID_FAN_OUT, MAX_SEARCHED, PlaneCascade, PlaneMechanism, PlanePlan, PlanePlanError,
-    PlaneRelease, PlaneTree, Rectangle,
-};
-pub use prefix::PrefixFactorisation;
+pub use calibration::Calibration;
+pub use cells::RangeCells;
+pub use error::{Dimensions, RangePlanError};
+pub use explain::{ExplainRequest, ExplainedMethod, explain};
+pub use limits::{MAX_BINS, MAX_CONVOLUTION_BINS};
+pub use measurements::{CountMechanism, Loss, MeasurementGroup, Measurements, Sensitivity};
+pub use mechanism::RangeMechanism;
+pub use method::{MethodChoice, RangeMethod};
+pub use methods::cascade::grid::{MAX_GRID_FAN_OUT, PlaneCascade};
+pub use methods::cascade::line::Cascade;
+pub use methods::cascade::streaming::{CascadeStream, RunningSums, StreamError};
+pub use methods::cascade::tree::{MAX_FAN_OUT, TreeOverBins, TreeOverBinsError};
+pub use methods::optimal::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
+pub use methods::optimal::sine::SineStrategy;
+pub use methods::prefix::PrefixFactorisation;
+pub use methods::tree::RawTree;
+pub use methods::tree_consistent::grid::PlaneTree;
+pub use methods::tree_consistent::line::ConsistentTree;
+pub use methods::wavelet::Wavelet;
+pub use noise::{MeasurementNoise, NoiseParameter};
+pub use parameters::{Parameters, PlaneParameters, RangeParameters};
+pub use plan::{Plan, PlanePlan, RangePlan};
+pub use plane::grid::{CellGrid, Rectangle};
+pub use plane::mechanism::{MAX_SEARCHED, PlaneMechanism};
+pub use plane::release::PlaneRelease;
+pub use planner::{PlaneRequest, RangeRequest};
 pub use release::{RangeFormatError, RangeRelease};
 pub use released::{DpRanges, DpRangesFormatError};
-pub use shape::TreeShape;
-pub use tree::RawTree;
-pub use wavelet::Wavelet;
+pub use trees::budgets::LevelBudgets;
+pub use trees::covariance::{PerNode, TreeCovariance};
+pub use trees::shape::TreeShape;
+pub use workload::{Spread, TargetRanges, Workload};
 
-/// The most bins that a mechanism takes.
-pub const MAX_BINS: usize = 1 << 24;
-
-/// The most bins of the mechanisms whose measurements are convolutions: those take about 230 bytes
-/// of memory a bin, and a transform, which cannot be cancelled, about 0.1 seconds at this number.
-pub const MAX_CONVOLUTION_BINS: usize = 1 << 20;
-
+#[cfg(test)]
+mod asked;
 #[cfg(test)]
 mod figures;
 #[cfg(test)]

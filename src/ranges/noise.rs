@@ -15,48 +15,50 @@ pub enum NoiseParameter {
 
 /// Independent noise that is added to each measurement of a group.
 #[derive(Debug, Clone)]
-pub enum Noise {
+pub enum MeasurementNoise {
     Laplace(DiscreteLaplace),
     Gaussian(DiscreteGaussian),
 }
 
-impl Noise {
+impl MeasurementNoise {
     /// Errors: a scale that cannot be sampled.
-    pub fn new(parameter: NoiseParameter) -> Result<Noise, ScaleError> {
+    pub fn new(parameter: NoiseParameter) -> Result<MeasurementNoise, ScaleError> {
         match parameter {
-            NoiseParameter::Laplace { sensitivity, epsilon } => {
-                Scale::new(sensitivity, epsilon).map(DiscreteLaplace::new).map(Noise::Laplace)
+            NoiseParameter::Laplace { sensitivity, epsilon } => Scale::new(sensitivity, epsilon)
+                .map(DiscreteLaplace::new)
+                .map(MeasurementNoise::Laplace),
+            NoiseParameter::Gaussian { sigma } => {
+                DiscreteGaussian::new(sigma).map(MeasurementNoise::Gaussian)
             }
-            NoiseParameter::Gaussian { sigma } => DiscreteGaussian::new(sigma).map(Noise::Gaussian),
         }
     }
 
     /// Discrete Gaussian noise.
-    pub(super) fn gaussian(sigma: f64) -> Result<Noise, ScaleError> {
-        Noise::new(NoiseParameter::Gaussian { sigma })
+    pub(super) fn gaussian(sigma: f64) -> Result<MeasurementNoise, ScaleError> {
+        MeasurementNoise::new(NoiseParameter::Gaussian { sigma })
     }
 
     /// One exact draw.
     pub fn sample<R: RandomWords + ?Sized>(&self, words: &mut R) -> i64 {
         match self {
-            Noise::Laplace(law) => law.sample(words),
-            Noise::Gaussian(law) => law.sample(words),
+            MeasurementNoise::Laplace(law) => law.sample(words),
+            MeasurementNoise::Gaussian(law) => law.sample(words),
         }
     }
 
     /// The loss of a distance of 1: None for Gaussian noise, which has no bound of this kind.
     pub(super) fn epsilon(&self) -> Option<f64> {
         match self {
-            Noise::Laplace(law) => Some(1.0 / law.scale().as_f64()),
-            Noise::Gaussian(_) => None,
+            MeasurementNoise::Laplace(law) => Some(1.0 / law.scale().as_f64()),
+            MeasurementNoise::Gaussian(_) => None,
         }
     }
 
     /// The zero-concentrated loss of a distance of 1.
     pub(super) fn rho(&self) -> f64 {
         match self {
-            Noise::Laplace(law) => rho_of_pure(1.0 / law.scale().as_f64()),
-            Noise::Gaussian(law) => rho_of_gaussian(1.0, law.sigma()),
+            MeasurementNoise::Laplace(law) => rho_of_pure(1.0 / law.scale().as_f64()),
+            MeasurementNoise::Gaussian(law) => rho_of_gaussian(1.0, law.sigma()),
         }
     }
 
@@ -64,8 +66,8 @@ impl Noise {
     /// quotients of variances that underflow are numbers.
     pub fn variance(&self) -> f64 {
         let variance = match self {
-            Noise::Laplace(law) => law.variance(),
-            Noise::Gaussian(law) => law.variance(),
+            MeasurementNoise::Laplace(law) => law.variance(),
+            MeasurementNoise::Gaussian(law) => law.variance(),
         };
         variance.max(1e-100)
     }

@@ -1,84 +1,72 @@
 //! What every mechanism promises, against dense linear algebra on small ones.
 
+use super::asked::{self, equal, gaussian, laplace, uneven};
 use super::*;
+use crate::charge::Receipt;
 use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
 use std::ops::Range;
 
-pub(super) fn laplace(epsilon: f64) -> Noise {
-    Noise::new(NoiseParameter::Laplace { sensitivity: 1, epsilon }).unwrap()
-}
-
-fn gaussian(sigma: f64) -> Noise {
-    Noise::new(NoiseParameter::Gaussian { sigma }).unwrap()
-}
-
-/// Different for every level, and of both distributions.
-pub(super) fn uneven(levels: usize) -> Vec<Noise> {
-    let one = |i: usize| {
-        if i.is_multiple_of(2) { laplace(0.3 + 0.17 * i as f64) } else { gaussian(7.0 / i as f64) }
-    };
-    (0..levels).map(one).collect()
-}
-
-struct Case {
+struct RangeCase {
     name: String,
     mechanism: Box<dyn RangeMechanism>,
     consistent: bool,
 }
 
 /// Every mechanism over so many bins, with equal and with uneven noise.
-fn cases(bins: usize) -> Vec<Case> {
+fn cases(bins: usize) -> Vec<RangeCase> {
     let mut cases = Vec::new();
     let mut add = |name: String, mechanism: Box<dyn RangeMechanism>, consistent: bool| {
-        cases.push(Case { name: format!("{name} over {bins}"), mechanism, consistent });
+        cases.push(RangeCase { name: format!("{name} over {bins}"), mechanism, consistent });
     };
     for branching in 2..=(bins + 1).clamp(2, 7) {
         let shape = TreeShape::new(bins, branching);
         let levels = shape.height();
-        for (kind, noise) in [("equal", vec![laplace(0.4); levels]), ("uneven", uneven(levels))] {
+        for (kind, noise) in [("equal", equal(laplace(0.4), levels)), ("uneven", uneven(levels))] {
             let name = |method: &str| format!("{method}, b = {branching}, {kind} noise");
-            add(name("tree"), Box::new(RawTree::new(shape, noise.clone())), false);
-            add(name("consistent"), Box::new(ConsistentTree::new(shape, noise)), true);
+            add(name("tree"), Box::new(RawTree::new(shape, &noise).unwrap()), false);
+            add(name("consistent"), Box::new(ConsistentTree::new(shape, &noise).unwrap()), true);
         }
     }
     let levels = Wavelet::groups_over(bins);
-    add("wavelet".into(), Box::new(Wavelet::new(bins, vec![gaussian(2.0); levels])), true);
-    add("uneven wavelet".into(), Box::new(Wavelet::new(bins, uneven(levels))), true);
+    let even = Wavelet::new(bins, &equal(gaussian(2.0), levels)).unwrap();
+    add("wavelet".into(), Box::new(even), true);
+    add("uneven wavelet".into(), Box::new(Wavelet::new(bins, &uneven(levels)).unwrap()), true);
     // a budget whose noise is a few units wide, and one where discrete and continuous noise differ
     for rho in [0.02435, 1.7] {
         let name = |method: &str| format!("{method}, rho = {rho}");
+        let noise = &Calibration::together(rho);
         for tree in some_trees(bins) {
             let described = format!("cascade {:?}", fan_outs(&tree));
-            add(name(&described), Box::new(Cascade::new(tree, rho).unwrap()), true);
+            add(name(&described), Box::new(Cascade::new(tree, noise).unwrap()), true);
         }
-        add(name("prefix"), Box::new(PrefixFactorisation::new(bins, rho).unwrap()), true);
+        add(name("prefix"), Box::new(PrefixFactorisation::new(bins, noise).unwrap()), true);
         for workload in [Workload::All, Workload::Prefix] {
-            let strategy = SineStrategy::new(workload, bins, rho).unwrap();
+            let strategy = SineStrategy::new(workload, bins, noise).unwrap();
             add(name(&format!("optimal {workload:?}")), Box::new(strategy), true);
             // of many bins; that there is nothing in the others, estimates make no use of
-            let strategy = SineStrategy::of_order(bins + 3, workload, bins, rho).unwrap();
+            let strategy = SineStrategy::of_order(bins + 3, workload, bins, noise).unwrap();
             add(name(&format!("optimal {workload:?} of larger order")), Box::new(strategy), false);
         }
         // any workload: short ranges, and one half of the bins
         let short = Workload::All.ranges(bins).filter(|range| range.len() <= 3);
         let gram = gram_of_ranges(bins, short.chain(std::iter::once(0..bins.div_ceil(2))));
-        add(name("dense"), Box::new(DenseStrategy::new(bins, &gram, rho).unwrap()), true);
+        add(name("dense"), Box::new(DenseStrategy::new(bins, &gram, noise).unwrap()), true);
     }
     cases
 }
 
-fn fan_outs(tree: &Tree) -> Vec<usize> {
+fn fan_outs(tree: &TreeOverBins) -> Vec<usize> {
     (0..tree.nodes()).map(|node| tree.children(node).len()).collect()
 }
 
 /// Balanced ones, and one whose leaves are on many levels: every inner node has a leaf as its last
 /// child.
-fn some_trees(bins: usize) -> Vec<Tree> {
+fn some_trees(bins: usize) -> Vec<TreeOverBins> {
     let comb = (1..bins).flat_map(|_| [2, 0]).chain([0]);
     let comb = if bins == 1 { vec![0] } else { [2].into_iter().chain(comb.skip(1)).collect() };
-    let balanced = [2, 3, 5].map(|fan_out| Tree::balanced(bins, fan_out).unwrap());
-    let listed = (bins <= 9).then(|| Tree::from_fan_outs(comb).unwrap());
+    let balanced = [2, 3, 5].map(|fan_out| TreeOverBins::balanced(bins, fan_out).unwrap());
+    let listed = (bins <= 9).then(|| TreeOverBins::from_fan_outs(comb).unwrap());
     balanced.into_iter().chain(listed).collect()
 }
 
@@ -96,8 +84,9 @@ fn strategy(mechanism: &dyn RangeMechanism) -> (Vec<Vec<f64>>, Vec<f64>) {
         .map(|row| columns.iter().map(|column| column[row] as f64).collect())
         .collect();
     let variances = mechanism
+        .measurements()
         .groups()
-        .into_iter()
+        .iter()
         .flat_map(|group| vec![group.noise.variance(); group.measurements])
         .collect();
     (rows, variances)
@@ -209,17 +198,19 @@ fn means_and_maxima_are_those_of_all_variances() {
 
 /// What the step from one measurement to another costs, in the kind of loss that the mechanism
 /// declares.
-fn cost(groups: &[Group], before: &[i64], after: &[i64]) -> f64 {
+fn cost(groups: &[MeasurementGroup], before: &[i64], after: &[i64]) -> f64 {
     let mut moved = before.iter().zip(after).map(|(a, b)| (a - b).abs() as f64);
-    let pure = groups.iter().all(|group| matches!(group.noise, Noise::Laplace(_)));
-    let of_group = |group: &Group| -> f64 {
+    let pure = groups.iter().all(|group| matches!(group.noise, MeasurementNoise::Laplace(_)));
+    let of_group = |group: &MeasurementGroup| -> f64 {
         let moved = moved.by_ref().take(group.measurements);
         match (&group.noise, pure) {
-            (Noise::Laplace(law), true) => moved.sum::<f64>() / law.scale().as_f64(),
-            (Noise::Laplace(law), false) => {
+            (MeasurementNoise::Laplace(law), true) => moved.sum::<f64>() / law.scale().as_f64(),
+            (MeasurementNoise::Laplace(law), false) => {
                 moved.map(|d| rho_of_pure(d / law.scale().as_f64())).sum()
             }
-            (Noise::Gaussian(law), _) => moved.map(|d| (d / law.sigma()).powi(2) / 2.0).sum(),
+            (MeasurementNoise::Gaussian(law), _) => {
+                moved.map(|d| (d / law.sigma()).powi(2) / 2.0).sum()
+            }
         }
     };
     groups.iter().map(of_group).sum()
@@ -230,17 +221,17 @@ fn cost(groups: &[Group], before: &[i64], after: &[i64]) -> f64 {
 fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
     for case in SIZES.into_iter().flat_map(cases) {
         let mechanism = case.mechanism.as_ref();
-        let groups = mechanism.groups();
+        let groups = mechanism.measurements().groups();
         let counts: Vec<u64> = (0..mechanism.bins() as u64).map(|bin| 3 + bin * bin).collect();
         let before = mechanism.measure(&counts);
         let of_step = |bin: usize, change: i64| -> f64 {
             let mut neighbour = counts.clone();
             neighbour[bin] = neighbour[bin].saturating_add_signed(change);
-            cost(&groups, &before, &mechanism.measure(&neighbour))
+            cost(groups, &before, &mechanism.measure(&neighbour))
         };
         let costs = (0..counts.len()).flat_map(|bin| [of_step(bin, 1), of_step(bin, -1)]);
         let largest = costs.fold(0.0, f64::max);
-        let (Loss::Epsilon(declared) | Loss::Rho(declared)) = mechanism.loss();
+        let (Loss::Epsilon(declared) | Loss::Rho(declared)) = mechanism.measurements().loss();
         let ratio = largest / declared;
         assert!((1.0 - 1e-12..=1.0 + 1e-14).contains(&ratio), "{}: {ratio}", case.name);
         let measurements: usize = groups.iter().map(|group| group.measurements).sum();
@@ -253,11 +244,13 @@ fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
 fn the_rows_of_a_unit_cost_at_most_k_times_an_epsilon_and_k_squared_times_a_rho() {
     for case in (1..=6).flat_map(cases) {
         let mechanism = case.mechanism.as_ref();
-        let groups = mechanism.groups();
+        let groups = mechanism.measurements().groups();
         let bins = mechanism.bins();
         let empty = mechanism.measure(&vec![0; bins]);
-        let laplace = |group: &Group| matches!(group.noise, Noise::Laplace(_));
-        let mixed = matches!(mechanism.loss(), Loss::Rho(_)) && groups.iter().any(laplace);
+        let laplace =
+            |group: &MeasurementGroup| matches!(group.noise, MeasurementNoise::Laplace(_));
+        let mixed =
+            matches!(mechanism.measurements().loss(), Loss::Rho(_)) && groups.iter().any(laplace);
         // the tables that have so many rows, each once
         let mut tables = vec![vec![0u64; bins]];
         for rows in 1..=3 {
@@ -270,9 +263,9 @@ fn the_rows_of_a_unit_cost_at_most_k_times_an_epsilon_and_k_squared_times_a_rho(
                 table
             };
             tables = tables.iter().flat_map(after_last).map(one_more).collect();
-            let costs = tables.iter().map(|unit| cost(&groups, &empty, &mechanism.measure(unit)));
+            let costs = tables.iter().map(|unit| cost(groups, &empty, &mechanism.measure(unit)));
             let largest = costs.fold(0.0, f64::max);
-            let allowed = match mechanism.loss() {
+            let allowed = match mechanism.measurements().loss() {
                 Loss::Epsilon(epsilon) => epsilon * f64::from(rows),
                 Loss::Rho(rho) => rho * f64::from(rows * rows),
             };
@@ -288,7 +281,7 @@ fn the_rows_of_a_unit_cost_at_most_k_times_an_epsilon_and_k_squared_times_a_rho(
 /// by 1, and a limit for the counts moves none further.
 #[test]
 fn a_row_moves_one_cell_by_one() {
-    let bounds = Bounds::new(-2, 3).unwrap();
+    let bounds = BinBounds::new(-2, 3).unwrap();
     let ends: Vec<Range<usize>> =
         Workload::All.ranges(bounds.bins()).chain(std::iter::once(0..0)).collect();
     let rows = (-9..9).chain([i64::MIN, i64::MAX]);
@@ -300,7 +293,7 @@ fn a_row_moves_one_cell_by_one() {
             neighbour.add(row, 1);
             for (i, first) in ends.iter().enumerate() {
                 for second in &ends[i..] {
-                    let cells = Cells::of(&[first.clone(), second.clone()], bounds.bins());
+                    let cells = RangeCells::of(&[first.clone(), second.clone()], bounds.bins());
                     let distances = |limit: u64| -> Vec<u64> {
                         let sums = [&bins, &neighbour].map(|bins| cells.sums(bins.counts()));
                         let [here, there] = &sums;
@@ -359,15 +352,15 @@ fn errors_are_as_stated() {
         (0..bins as u64).map(|bin| 1 + bin * bin % 7 + 1_000 * u64::from(bin == 2)).collect();
     let words_of = ["flat", "tree", "tree:3", "tree_consistent:3", "tree_consistent", "quad"];
     let pure = words_of.into_iter().chain(["wavelet"]).map(|word| (word, 0.0));
-    let gaussian = RangeMethod::WORDS.into_iter().filter(|(_, method)| method.is_gaussian());
-    let gaussian = gaussian.map(|(word, _)| word).chain(["cascade:3", "optimal:prefix"]);
+    let gaussian = RangeMethod::ALL.iter().filter(|method| method.is_gaussian());
+    let gaussian = gaussian.map(|method| method.word()).chain(["cascade:3", "optimal:prefix"]);
     for (word, delta) in pure.chain(gaussian.map(|word| (word, 1e-6))) {
-        let plan = || RangePlan::new(bins, 1.0, delta, word, 1).unwrap();
+        let plan = || RangePlan::new(asked::ranges(bins, 1.0, delta, word).unwrap()).unwrap();
         let variances: Vec<f64> =
             ranges.iter().map(|range| plan().mechanism().variance(range.clone())).collect();
         let mut moments = vec![(0.0, 0.0); ranges.len()];
         for _ in 0..releases {
-            let release = plan().release(&counts, &mut words);
+            let release = Receipt::uncharged(plan()).release(&counts, &mut words);
             for ((range, variance), (sum, squares)) in
                 ranges.iter().zip(&variances).zip(&mut moments)
             {

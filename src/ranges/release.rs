@@ -1,7 +1,8 @@
 //! What is released: all that answers and their variances follow from.
 
-use super::mechanism::{RangeMechanism, add_noise};
-use super::parameters::RangeParameters;
+use super::measurements::noisy;
+use super::mechanism::RangeMechanism;
+use super::parameters::{Parameters, RangeParameters};
 use crate::noise::RandomWords;
 use std::cell::OnceCell;
 use std::fmt;
@@ -47,12 +48,7 @@ impl RangeRelease {
         counts: &[u64],
         words: &mut R,
     ) -> RangeRelease {
-        let largest = mechanism.largest_count();
-        let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
-        let mut noisy = mechanism.measure(&counts);
-        drop(counts);
-        add_noise(&mechanism.groups(), &mut noisy, words);
-        let values = mechanism.reconstruct(&noisy);
+        let values = mechanism.reconstruct(&noisy(&*mechanism, counts, words));
         RangeRelease { parameters, mechanism: mechanism.into(), values }
     }
 
@@ -88,7 +84,8 @@ impl RangeRelease {
         Some(self.mechanism()?.variance(self.inside(range)))
     }
 
-    /// The variances of the sums over each single bin; None as above.
+    /// The variances of the sums over each single bin; None if the release is a forged one, with
+    /// noise that cannot be sampled.
     pub fn variances_of_bins(&self) -> Option<Vec<f64>> {
         Some(self.mechanism()?.variances_of_bins())
     }
@@ -112,7 +109,7 @@ impl RangeRelease {
         postcard::to_extend(&(&self.parameters, &self.values), vec![VERSION]).unwrap_or_default()
     }
 
-    /// `checkpoint`: as for [`RangePlan::release`](super::RangePlan::release).
+    /// Reads what [`RangeRelease::to_bytes`] gives.
     pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
         let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
         if *version != VERSION {

@@ -1,12 +1,13 @@
 //! A release together with the bins that it is about, and how it is written.
 
-use super::bins::{Bins, Bounds};
-use super::mechanism::CHECKPOINT_PASS;
+use super::bins::bounds::BinBounds;
+use super::bins::counts::Bins;
 use super::parameters::RangeParameters;
 use super::plan::RangePlan;
 use super::release::{RangeFormatError, RangeRelease};
+use crate::charge::Receipt;
 use crate::noise::RandomWords;
-use crate::work::poll;
+use crate::work::{Paced, done};
 use serde::Deserialize;
 use std::fmt::{self, Write};
 use std::io::{BufReader, Read};
@@ -14,7 +15,7 @@ use std::io::{BufReader, Read};
 /// A histogram over bins that satisfies differential privacy, safe to publish: every range sum can
 /// be read off it, with its exact variance. Only a mechanism makes one.
 pub struct DpRanges {
-    bounds: Bounds,
+    bounds: BinBounds,
     release: RangeRelease,
 }
 
@@ -47,29 +48,34 @@ struct Text {
     values: Vec<f64>,
 }
 
-/// A text in pieces, with a poll before each.
+/// The bytes of a text that are read at a time.
+const PIECE: usize = 1 << 16;
+
+/// A text in pieces, each of which counts as work.
 struct Pieces<'a> {
     rest: &'a [u8],
 }
 
 impl Read for Pieces<'_> {
     fn read(&mut self, piece: &mut [u8]) -> std::io::Result<usize> {
-        poll();
-        self.rest.read(piece)
+        let read = self.rest.read(piece)?;
+        done(read as u64);
+        Ok(read)
+    }
+}
+
+impl<P> Receipt<RangePlan, P> {
+    /// Measures a histogram and adds exact noise.
+    ///
+    /// # Panics
+    /// If the histogram is one over another number of bins.
+    pub fn release_bins<R: RandomWords + ?Sized>(self, truth: &Bins, words: &mut R) -> DpRanges {
+        DpRanges { bounds: truth.bounds(), release: self.release(truth.counts(), words) }
     }
 }
 
 impl DpRanges {
-    /// Adds the noise of a plan.
-    ///
-    /// # Panics
-    /// If the plan is one for another number of bins.
-    pub fn draw<R: RandomWords + ?Sized>(plan: RangePlan, truth: &Bins, words: &mut R) -> DpRanges {
-        let release = plan.release(truth.counts(), words);
-        DpRanges { bounds: truth.bounds(), release }
-    }
-
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> BinBounds {
         self.bounds
     }
 
@@ -80,14 +86,14 @@ impl DpRanges {
 
     fn new(lo: i64, hi: Option<i64>, release: RangeRelease) -> Option<DpRanges> {
         let end = lo.checked_add(release.parameters().bins() as i64)?;
-        let bounds = Bounds::new(lo, end).ok()?;
+        let bounds = BinBounds::new(lo, end).ok()?;
         hi.is_none_or(|hi| hi == end).then_some(DpRanges { bounds, release })
     }
 
-    /// Reads what [`DpRanges::to_text`] gives. `checkpoint`: as for [`RangePlan::release`].
+    /// Reads what [`DpRanges::to_text`] gives.
     pub fn parse(text: &str) -> Result<DpRanges, DpRangesFormatError> {
         let pieces = Pieces { rest: text.as_bytes() };
-        let pieces = BufReader::with_capacity(CHECKPOINT_PASS, pieces);
+        let pieces = BufReader::with_capacity(PIECE, pieces);
         let Text { lo, hi, parameters, values } =
             serde_json::from_reader(pieces).map_err(|_| DpRangesFormatError::Text)?;
         let release = RangeRelease::from_parts(parameters, values);
@@ -103,7 +109,7 @@ impl DpRanges {
         bytes
     }
 
-    /// Reads what [`DpRanges::to_bytes`] gives. `checkpoint`: as for [`RangePlan::release`].
+    /// Reads what [`DpRanges::to_bytes`] gives.
     pub fn from_bytes(bytes: &[u8]) -> Result<DpRanges, DpRangesFormatError> {
         let corrupt = DpRangesFormatError::Binary(RangeFormatError::Corrupt);
         let (release, lo) = bytes.split_last_chunk().ok_or(corrupt)?;
@@ -111,17 +117,13 @@ impl DpRanges {
         DpRanges::new(i64::from_le_bytes(*lo), None, release).ok_or(DpRangesFormatError::Bounds)
     }
 
-    /// `{"hi":100,"lo":0,"parameters":{"method": ...},"values":[...]}`. `checkpoint`: as for
-    /// [`RangePlan::release`].
+    /// `{"hi":100,"lo":0,"parameters":{"method": ...},"values":[...]}`.
     pub fn to_text(&self) -> String {
         let parameters = serde_json::json!(self.release.parameters());
         let (hi, lo) = (self.bounds.hi(), self.bounds.lo());
         let mut text =
             format!("{{\"hi\":{hi},\"lo\":{lo},\"parameters\":{parameters},\"values\":[");
-        for (i, &value) in self.release.values().iter().enumerate() {
-            if i.is_multiple_of(CHECKPOINT_PASS) {
-                poll();
-            }
+        for (i, &value) in self.release.values().iter().paced().enumerate() {
             text.push_str(if i == 0 { "" } else { "," });
             let _ = write!(text, "{}", serde_json::json!(value)); // into a string: cannot fail
         }
@@ -133,15 +135,23 @@ impl DpRanges {
 mod tests {
     use super::*;
     use crate::noise::words_from_system;
-    use crate::ranges::parameters::Calibration;
-    use crate::ranges::{MAX_CONVOLUTION_BINS, RangeMethod, Target, Workload};
+    use crate::ranges::{
+        Calibration, MAX_CONVOLUTION_BINS, MethodChoice, RangeMethod, RangeRequest, TargetRanges,
+        Workload,
+    };
     use crate::work::watched;
     use proptest::prelude::*;
 
+    fn plan(bins: i64, epsilon: f64, method: &str) -> RangePlan {
+        let method = MethodChoice::parse(method).unwrap();
+        let request = RangeRequest { bins, epsilon, delta: 1e-6, rows_per_unit: 1, method };
+        RangePlan::new(request).unwrap()
+    }
+
     fn released(bins: i64, method: &str) -> DpRanges {
-        let plan = RangePlan::new(bins, 0.3, 1e-6, method, 1).unwrap();
-        let truth = Bins::empty(Bounds::new(-3, bins - 3).unwrap());
-        DpRanges::draw(plan, &truth, &mut words_from_system().unwrap())
+        let plan = plan(bins, 0.3, method);
+        let truth = Bins::empty(BinBounds::new(-3, bins - 3).unwrap());
+        Receipt::uncharged(plan).release_bins(&truth, &mut words_from_system().unwrap())
     }
 
     fn answers(value: &DpRanges) -> Vec<(f64, f64)> {
@@ -206,11 +216,11 @@ mod tests {
     /// A few bytes that ask for the strategy of a million bins.
     #[test]
     fn values_are_counted_before_anything_is_computed() {
-        let plan = RangePlan::new(MAX_CONVOLUTION_BINS as i64, 1.0, 1e-6, "flat", 1);
-        let target = Some(Target::Workload(Workload::All));
-        let flat = plan.unwrap().parameters().clone();
+        let plan = plan(MAX_CONVOLUTION_BINS as i64, 1.0, "flat");
+        let target = Some(TargetRanges::Workload(Workload::All));
+        let flat = plan.parameters().clone();
         for method in [RangeMethod::Prefix, RangeMethod::Optimal] {
-            let calibration = Calibration::Together { rho: 0.1 };
+            let calibration = Calibration::together(0.1);
             let parameters =
                 RangeParameters { method, calibration, target: target.clone(), ..flat.clone() };
             let values = vec![0.0; 3];

@@ -1,5 +1,6 @@
-//! From a budget to the noise of measurements.
+//! From a budget to noise, and to what is charged for it.
 
+use super::calibration::Calibration;
 use super::noise::NoiseParameter;
 use crate::noise::ScaleError;
 use crate::privacy::{Epsilon, gaussian_sigma, rho_of_gaussian, rho_of_pure};
@@ -25,22 +26,50 @@ pub(super) struct Spending {
     pub(super) rows_per_unit: u32,
 }
 
+/// What is charged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Price {
+    pub(super) epsilon: Epsilon,
+    /// 0 without Gaussian noise.
+    pub(super) delta: f64,
+    /// The zero-concentrated loss of the whole release.
+    pub(super) rho: f64,
+}
+
+/// Noise with its price. Nothing but a [`Spending`] makes one, and nothing else is planned with:
+/// what is charged is the price of the noise that is drawn.
+#[derive(Debug)]
+pub(super) struct Priced {
+    price: Price,
+    calibration: Calibration,
+}
+
+impl Priced {
+    pub(super) fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    pub(super) fn into_parts(self) -> (Price, Calibration) {
+        (self.price, self.calibration)
+    }
+}
+
 impl Spending {
-    /// The same epsilon, without Gaussian noise.
+    /// Without Gaussian noise, at the epsilon.
     pub(super) fn pure(self) -> Spending {
         Spending { gaussian: None, ..self }
     }
 
-    /// The noise of one measurement of a row per share, each with an L1 and L2 sensitivity of 1. The
-    /// shares sum to 1.
-    pub(super) fn noise(self, shares: &[f64]) -> Result<Vec<NoiseParameter>, ScaleError> {
+    /// Groups of measurements, one per share, of which a row moves one of each, by 1. The shares
+    /// sum to 1.
+    pub(super) fn on_groups(self, shares: &[f64]) -> Result<Priced, ScaleError> {
         let rows = u64::from(self.rows_per_unit);
-        match self.gaussian {
+        let noise: Vec<NoiseParameter> = match self.gaussian {
             None => {
                 let parts =
                     self.epsilon.split(shares).map_err(|_| ScaleError::NotPositiveFinite)?;
                 let part = |epsilon| NoiseParameter::Laplace { sensitivity: rows, epsilon };
-                Ok(parts.into_iter().map(part).collect())
+                parts.into_iter().map(part).collect()
             }
             Some(Zcdp { rho, .. }) => {
                 let sum: f64 = shares.iter().sum();
@@ -50,33 +79,34 @@ impl Spending {
                         sigma: gaussian_sigma(Ratio::from(rows * rows), rho),
                     }
                 };
-                Ok(shares.iter().map(part).collect())
+                shares.iter().map(part).collect()
             }
-        }
-    }
-
-    /// The zero-concentrated loss for one row of measurements that share one sensitivity: k rows
-    /// move them up to k times as far, which costs k^2 times as much. 0 without Gaussian noise.
-    pub(super) fn rho_of_a_row(self) -> f64 {
-        let rho = self.gaussian.map_or(0.0, |zcdp| zcdp.rho);
+        };
         let rows = f64::from(self.rows_per_unit);
-        rho * (1.0 - MARGIN) / (rows * rows)
-    }
-
-    /// The zero-concentrated loss of measurements with such noise for a unit, rounded up.
-    pub(super) fn rho_of_noise(self, noise: &[NoiseParameter]) -> f64 {
-        let rows = f64::from(self.rows_per_unit);
-        let of = |noise: &NoiseParameter| match *noise {
+        let of_a_unit = |noise: &NoiseParameter| match *noise {
             NoiseParameter::Laplace { epsilon, .. } => rho_of_pure(epsilon),
             NoiseParameter::Gaussian { sigma } => rho_of_gaussian(rows, sigma),
         };
-        noise.iter().map(of).sum::<f64>().next_up()
+        let rho = noise.iter().map(of_a_unit).sum::<f64>().next_up();
+        Ok(self.priced(rho, Calibration::per_group(noise)))
     }
 
-    /// The same of measurements with this loss for one row.
-    pub(super) fn rho_of_rows(self, rho: f64) -> f64 {
+    /// Measurements that share one sensitivity, with Gaussian noise: k rows move them up to k times
+    /// as far as one, which costs k^2 times as much.
+    ///
+    /// # Panics
+    /// If the spending is on Laplace noise.
+    pub(super) fn on_all_together(self) -> Priced {
+        let rho = self.gaussian.expect("a spending on Gaussian noise").rho;
         let rows = f64::from(self.rows_per_unit);
-        (rho * rows * rows).next_up().next_up()
+        let of_a_row = rho * (1.0 - MARGIN) / (rows * rows);
+        let rho = (of_a_row * rows * rows).next_up().next_up();
+        self.priced(rho, Calibration::together(of_a_row))
+    }
+
+    fn priced(self, rho: f64, calibration: Calibration) -> Priced {
+        let price = Price { epsilon: self.epsilon, delta: self.delta(), rho };
+        Priced { price, calibration }
     }
 
     /// What is spent besides epsilon: 0 without Gaussian noise.

@@ -11,8 +11,12 @@
 //! *Power.* See [`planted_bugs_are_rejected`].
 
 use crate::tester::{Finding, Promise, RUNS, compare};
+use pg_dp::charge::Receipt;
 use pg_dp::noise::{DiscreteLaplace, RandomWords, Scale, words_from_system};
-use pg_dp::ranges::{Cascade, Noise, NoiseParameter, RangeMechanism, RangePlan, Tree};
+use pg_dp::ranges::{
+    Calibration, Cascade, MeasurementNoise, MethodChoice, NoiseParameter, RangeMechanism,
+    RangePlan, RangeRequest, TreeOverBins,
+};
 use std::ops::Range;
 
 /// How many promises, each about a pair of neighbours, one test of correct builds may judge.
@@ -34,7 +38,8 @@ struct Arguments {
 impl Arguments {
     fn plan(&self) -> RangePlan {
         let Arguments { bins, epsilon, delta, method, rows_per_unit } = *self;
-        RangePlan::new(bins as i64, epsilon, delta, method, rows_per_unit).unwrap()
+        let (bins, method) = (bins as i64, MethodChoice::parse(method).unwrap());
+        RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method }).unwrap()
     }
 }
 
@@ -62,7 +67,7 @@ struct Strategy<'a> {
     mechanism: &'a dyn RangeMechanism,
     /// of each measurement, what it multiplies the bins' counts with
     rows: Vec<Vec<f64>>,
-    noise: Vec<Noise>,
+    noise: Vec<MeasurementNoise>,
 }
 
 impl Strategy<'_> {
@@ -75,8 +80,9 @@ impl Strategy<'_> {
         let columns: Vec<Vec<i64>> = (0..mechanism.bins()).map(unit).collect();
         let row = |row: usize| columns.iter().map(|column| column[row] as f64).collect();
         let rows = (0..columns[0].len()).map(row).collect();
-        let groups = mechanism.groups().into_iter();
-        let noise = groups.flat_map(|group| vec![group.noise; group.measurements]).collect();
+        let groups = mechanism.measurements().groups().iter();
+        let noise =
+            groups.flat_map(|group| vec![group.noise.clone(); group.measurements]).collect();
         Strategy { mechanism, rows, noise }
     }
 
@@ -97,8 +103,8 @@ impl Strategy<'_> {
     fn loss(&self, one: &[u64], other: &[u64]) -> impl Fn(&Vec<f64>) -> f64 {
         let [one, other] = [one, other].map(|counts| self.mechanism.measure(counts));
         let noise = self.noise.iter().map(|noise| match noise {
-            Noise::Laplace(law) => (1, law.scale().as_f64()),
-            Noise::Gaussian(law) => (2, 2.0 * law.sigma() * law.sigma()),
+            MeasurementNoise::Laplace(law) => (1, law.scale().as_f64()),
+            MeasurementNoise::Gaussian(law) => (2, 2.0 * law.sigma() * law.sigma()),
         });
         let noise: Vec<(i32, f64)> = noise.collect();
         let moved: Vec<usize> = (0..one.len()).filter(|&i| one[i] != other[i]).collect();
@@ -130,7 +136,7 @@ fn released<'a>(
     strategy: &'a Strategy,
 ) -> impl Fn(&[u64], &mut dyn RandomWords) -> Vec<f64> + 'a {
     move |counts, words| {
-        let release = arguments.plan().release(counts, words);
+        let release = Receipt::uncharged(arguments.plan()).release(counts, words);
         strategy.told_by(|range| release.sum(range))
     }
 }
@@ -142,17 +148,17 @@ fn drawn<'a>(
     strategy: &'a Strategy,
     factor: f64,
 ) -> impl Fn(&[u64], &mut dyn RandomWords) -> Vec<f64> + 'a {
-    let narrower = |noise: &Noise| match noise {
-        Noise::Laplace(law) => {
+    let narrower = |noise: &MeasurementNoise| match noise {
+        MeasurementNoise::Laplace(law) => {
             let scale = Scale::new(1, factor / law.scale().as_f64()).unwrap();
-            Noise::Laplace(DiscreteLaplace::new(scale))
+            MeasurementNoise::Laplace(DiscreteLaplace::new(scale))
         }
-        Noise::Gaussian(law) => {
+        MeasurementNoise::Gaussian(law) => {
             let sigma = law.sigma() / factor;
-            Noise::new(NoiseParameter::Gaussian { sigma }).unwrap()
+            MeasurementNoise::new(NoiseParameter::Gaussian { sigma }).unwrap()
         }
     };
-    let noise: Vec<Noise> = strategy.noise.iter().map(narrower).collect();
+    let noise: Vec<MeasurementNoise> = strategy.noise.iter().map(narrower).collect();
     move |counts, words| {
         let mechanism = strategy.mechanism;
         let exact = mechanism.measure(counts);
@@ -286,17 +292,17 @@ fn limited_sum(counts: &[u64], limit: u64) -> Vec<u64> {
 /// The square of the distance that a row in a bin makes, in units of the noise.
 fn square_length(strategy: &Strategy, bin: usize) -> f64 {
     let noise = strategy.noise.iter().map(|noise| match noise {
-        Noise::Laplace(law) => law.scale().as_f64(),
-        Noise::Gaussian(law) => law.sigma(),
+        MeasurementNoise::Laplace(law) => law.scale().as_f64(),
+        MeasurementNoise::Gaussian(law) => law.sigma(),
     });
     strategy.rows.iter().zip(noise).map(|(row, unit)| (row[bin] / unit).powi(2)).sum()
 }
 
 /// The leaves are on all levels: every inner node has a leaf as its first child, so that the first
 /// bin is the one nearest to the root.
-fn comb(bins: usize) -> Tree {
+fn comb(bins: usize) -> TreeOverBins {
     let inner = [0, 2].repeat(bins - 2);
-    Tree::from_fan_outs([2].into_iter().chain(inner).chain([0, 0])).unwrap()
+    TreeOverBins::from_fan_outs([2].into_iter().chain(inner).chain([0, 0])).unwrap()
 }
 
 /// Power: the lower bounds, which lie some six deviations of each frequency below the estimates, were
@@ -340,7 +346,7 @@ fn planted_bugs_are_rejected() {
     planted("the cascade with sensitivity 1", gaussian(64, "cascade"), (1.0f64 + 6.0 / 3.0).sqrt());
 
     let rho = 0.6;
-    let cascade = Cascade::new(comb(16), rho).unwrap();
+    let cascade = Cascade::new(comb(16), &Calibration::together(rho)).unwrap();
     let strategy = Strategy::of(&cascade);
     let [first, last] = [0, 15].map(|bin| square_length(&strategy, bin));
     let (counts, mut neighbour) = (vec![0; 16], vec![0; 16]);

@@ -7,7 +7,7 @@ use super::source::Source;
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use crate::pg::values::interval::{Axis, TimeAxis};
-use crate::ranges::{Bins, Bounds};
+use crate::ranges::{BinBounds, Bins};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use std::convert::Infallible;
 pub(crate) struct BinReading {
     rows: SealedRows<Query>,
     axis: Axis,
-    bounds: Bounds,
+    bounds: BinBounds,
 }
 
 impl Source {
@@ -27,7 +27,7 @@ impl Source {
         &self,
         column: &str,
         axis: Axis,
-        bounds: Bounds,
+        bounds: BinBounds,
     ) -> Result<BinReading> {
         if self.size_column.is_some() {
             return Err(invalid(

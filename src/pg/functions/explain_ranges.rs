@@ -2,7 +2,7 @@
 
 use crate::pg::errors::{Result, all_required, invalid, required, unfit_ranges};
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::ranges::{ExplainedMethod, Workload, explain};
+use crate::ranges::{ExplainRequest, ExplainedMethod, Workload, explain};
 use pgrx::prelude::*;
 
 /// Nothing is read, nothing spent.
@@ -40,7 +40,8 @@ fn dp_explain_ranges(
     let branching = branching.map(|branching| u32::try_from(branching).unwrap_or(0));
     let methods = methods.as_deref();
     let _progress = Progress::start(Function::ExplainRanges, Phase::Planning);
-    let rows = explain(bins, epsilon, delta, workload, methods, branching).map_err(unfit_ranges)?;
+    let request = ExplainRequest { bins, epsilon, delta, workload, methods, branching };
+    let rows = explain(&request).map_err(unfit_ranges)?;
     Ok(TableIterator::new(rows.into_iter().map(|row| {
         let ExplainedMethod { method, branching, spread, svd_ratio, chosen } = row;
         let branching = branching.map(|branching| branching as i32);

@@ -8,8 +8,8 @@ use crate::pg::release::order::{Asked, uncharged};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::interval::{Axis, BinRange, Questions, SqlRange};
 use crate::ranges::{
-    Bins, Bounds, Cells, DpRanges, MethodChoice, RangePlan, RangePlanError, RangeRelease, Target,
-    Workload,
+    BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangeRelease, RangeRequest,
+    TargetRanges,
 };
 use crate::work::poll;
 use pgrx::datum::Interval;
@@ -73,7 +73,7 @@ fn draw<P>(
     progress: &Progress,
 ) -> DpRanges {
     progress.phase(Phase::Measuring);
-    DpRanges::draw(receipt.into_mechanism(), truth, words)
+    receipt.release_bins(truth, words)
 }
 
 type AnswerRow = (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64));
@@ -147,7 +147,7 @@ fn of_dataset(
     let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
     // the questions are known: what they do not tell apart need not be measured apart
     let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
-    let cells = Cells::of(&bins, bounds.bins());
+    let cells = RangeCells::of(&bins, bounds.bins());
     let asked: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
     progress.phase(Phase::Planning);
     let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
@@ -179,22 +179,23 @@ fn plan(
     questions: Option<&[Range<usize>]>,
 ) -> Result<RangePlan> {
     let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
-    let mut choice = choice(required(method, "method")?)?;
+    let mut method = choice(required(method, "method")?)?;
     if let Some(questions) = questions
-        && choice.target == Target::Workload(Workload::All)
+        && method.target == TargetRanges::ALL
     {
-        choice.target = Target::Ranges(questions.to_vec());
+        method.target = TargetRanges::Ranges(questions.to_vec());
     }
-    RangePlan::of_choice(bins as i64, epsilon, delta, choice, rows_per_unit).map_err(unfit_ranges)
+    let bins = bins as i64;
+    RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method })
+        .map_err(unfit_ranges)
 }
 
 fn choice(word: &str) -> Result<MethodChoice> {
-    let unknown = || unfit_ranges(RangePlanError::Method { word: word.into() });
-    MethodChoice::parse(word).ok_or_else(unknown)
+    MethodChoice::parse(word).map_err(unfit_ranges)
 }
 
 /// What the ledger's entry shows besides the mechanism.
-fn about(bounds: Bounds, column: Option<(&str, Axis)>) -> Map<String, Value> {
+fn about(bounds: BinBounds, column: Option<(&str, Axis)>) -> Map<String, Value> {
     let mut about = Map::new();
     let mut show = |key: &str, value: String| about.insert(key.to_string(), value.into());
     show("bounds", bounds.to_string());
@@ -209,7 +210,7 @@ fn about(bounds: Bounds, column: Option<(&str, Axis)>) -> Map<String, Value> {
 }
 
 /// The bins of a range by their positions; outside of the bounds there are none.
-fn positions(bounds: Bounds, bins: Option<BinRange>) -> Range<usize> {
+fn positions(bounds: BinBounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 

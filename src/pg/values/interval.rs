@@ -2,7 +2,7 @@
 
 use super::varlena::with_varlena;
 use crate::pg::errors::{Result, error, invalid};
-use crate::ranges::{Bounds, BoundsError};
+use crate::ranges::{BinBounds, BoundsError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Interval, Range, RangeBound, UnboxDatum};
 use pgrx::pg_sys::Oid;
@@ -129,7 +129,7 @@ impl Axis {
     /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite
     /// times are stored as the largest and smallest numbers.
     #[inline]
-    pub(crate) fn bin(self, value: i64, bounds: Bounds) -> i64 {
+    pub(crate) fn bin(self, value: i64, bounds: BinBounds) -> i64 {
         const MICROSECONDS_PER_DAY: i128 = 86_400_000_000;
         let Axis::Time(TimeAxis { type_oid, origin, width }) = self else { return value };
         let time = match type_oid {
@@ -147,7 +147,7 @@ impl Axis {
 pub(crate) struct Questions {
     pub(crate) axis: Axis,
     pub(crate) bins: Vec<Option<BinRange>>,
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: BinBounds,
 }
 
 impl Questions {
@@ -238,8 +238,8 @@ fn around(ranges: &[Option<BinRange>]) -> Result<(i64, i64)> {
 }
 
 /// The bounds that two arguments give.
-pub(crate) fn checked_bounds(lo: i64, hi: i64) -> Result<Bounds> {
-    Bounds::new(lo, hi).map_err(|problem| match problem {
+pub(crate) fn checked_bounds(lo: i64, hi: i64) -> Result<BinBounds> {
+    BinBounds::new(lo, hi).map_err(|problem| match problem {
         BoundsError::Empty { .. } => invalid(
             problem.to_string(),
             "The bins are lo, lo + 1, ..., hi - 1: for ages up to 99, lo is 0 and hi is 100.",

@@ -72,7 +72,7 @@ impl StoredValue for Bins {
     const NAME: &'static str = "bins";
     const HINT: &'static str =
         "Bins are written [lo,hi){bin:count, ...}, for example [0,100){17:2, 42:5}.";
-    type FormatError = ranges::FormatError;
+    type FormatError = ranges::BinsFormatError;
 
     fn read_text(text: &str) -> std::result::Result<Bins, Self::FormatError> {
         Bins::parse(text)

@@ -1,13 +1,14 @@
-//! From which size on a hierarchy pays in two dimensions, by the mean variance over all rectangles of
-//! an n x n grid.
+//! From which size on a hierarchy pays in two dimensions, by the mean variance over all rectangles
+//! of an n x n grid.
 
-use super::tree::mean_over_all;
-use super::*;
+use super::grid::CellGrid;
+use crate::ranges::methods::tree_consistent::grid::mean_over_all;
+use crate::ranges::{PlanePlan, PlaneTree, asked};
 
-/// The mean variance of the best consistent tree of more than one level over that of the noisy cells,
-/// and its branching factor. `own`: the variance of a level from the number of levels.
+/// The mean variance of the best consistent tree of more than one level over that of the noisy
+/// cells, and its branching factor. `own`: the variance of a level from the number of levels.
 fn best_tree(n: usize, own: impl Fn(f64) -> f64) -> (f64, usize) {
-    let grid = Grid::new(n, n).unwrap();
+    let grid = CellGrid::new(n, n).unwrap();
     let mean = |branching| {
         let levels = PlaneTree::levels(grid, branching);
         mean_over_all(grid, branching, &vec![own(levels as f64); levels])
@@ -26,9 +27,9 @@ fn gaussian(levels: f64) -> f64 {
     levels
 }
 
-/// Qardaji et al., section 5.2, estimate N >= 4096 cells, 64 x 64, for epsilon-differential privacy:
-/// exactly it is 49 x 49, a full tree of two levels, and all from 54 x 54 on. With Gaussian noise,
-/// of which a second level costs the square root only, nearly all sizes.
+/// Qardaji et al., section 5.2, estimate N >= 4096 cells, 64 x 64, for epsilon-differential
+/// privacy: exactly it is 49 x 49, a full tree of two levels, and all from 54 x 54 on. With
+/// Gaussian noise, of which a second level costs the square root only, nearly all sizes.
 #[test]
 fn trees_pay_from_about_fifty_rows_and_columns_on() {
     let wins = |own: fn(f64) -> f64| (3..300).filter(move |n| best_tree(*n, own).0 < 1.0);
@@ -37,7 +38,8 @@ fn trees_pay_from_about_fifty_rows_and_columns_on() {
 }
 
 /// Mean variances over those of noisy cells of the same kind of noise: of the best consistent tree,
-/// with its branching factor, for an epsilon of 1 and for Gaussian noise, and of the binary cascade.
+/// with its branching factor, for an epsilon of 1 and for Gaussian noise, and of the binary
+/// cascade.
 #[test]
 fn gains_by_size() {
     for (n, (pure, b), (tree, b_gaussian), cascade) in [
@@ -51,7 +53,8 @@ fn gains_by_size() {
         assert_eq!(shown(best_tree(n, gaussian)), (tree.into(), b_gaussian));
         let mean = |method| {
             let n = n as i64;
-            let plan = PlanePlan::new(n, n, 1.0, 1e-6, method, 1).unwrap();
+            let plan =
+                PlanePlan::new(asked::rectangles([n, n], 1.0, 1e-6, method).unwrap()).unwrap();
             plan.mechanism().mean_over_all()
         };
         assert_eq!(format!("{:.4}", mean("cascade") / mean("gaussian")), cascade);

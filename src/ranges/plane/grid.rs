@@ -1,20 +1,20 @@
 //! Cells and rectangles of them.
 
-use crate::ranges::MAX_BINS;
+use crate::ranges::limits::MAX_BINS;
 use std::ops::Range;
 
 /// Rows times columns of cells. Lists with an entry per cell go row by row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grid {
+pub struct CellGrid {
     rows: usize,
     columns: usize,
 }
 
-impl Grid {
+impl CellGrid {
     /// None unless there is a cell, and at most [`MAX_BINS`] of them.
-    pub fn new(rows: usize, columns: usize) -> Option<Grid> {
+    pub fn new(rows: usize, columns: usize) -> Option<CellGrid> {
         let cells = rows.checked_mul(columns)?;
-        (1..=MAX_BINS).contains(&cells).then_some(Grid { rows, columns })
+        (1..=MAX_BINS).contains(&cells).then_some(CellGrid { rows, columns })
     }
 
     pub fn rows(self) -> usize {
@@ -27,6 +27,10 @@ impl Grid {
 
     pub fn cells(self) -> usize {
         self.rows * self.columns
+    }
+
+    pub(in crate::ranges) fn longer_side(self) -> usize {
+        self.rows.max(self.columns)
     }
 
     /// The number of rectangles that are not empty.

@@ -5,29 +5,21 @@
 //! each answer before anything is spent. Methods after Qardaji, Yang, Li 2013, section 5, and
 //! Dharangutte, Gao, Gong, Wang 2025, appendix D.3.
 //!
-//! With discrete Laplace noise a tree pays from about 50 x 50 cells on, with discrete Gaussian noise
-//! the cascade does from a few rows and columns on, in the mean variance over all rectangles.
+//! With discrete Laplace noise a tree pays from about 50 x 50 cells on, with discrete Gaussian
+//! noise the cascade does from a few rows and columns on, in the mean variance over all rectangles.
 //!
 //! Rows are the grid's here, what the table holds are *records*. Neighbours are databases that
 //! differ by one record, which is counted in one cell. Where a unit of privacy owns up to k
 //! records, all distances are at most k times as large.
 
-mod cascade;
-mod covariance;
-mod grid;
-mod mechanism;
-mod plan;
-mod release;
-mod tree;
-
-pub use cascade::{MAX_GRID_FAN_OUT, PlaneCascade};
-pub use grid::{Grid, Rectangle};
-pub use mechanism::{MAX_SEARCHED, PlaneMechanism};
-pub use plan::{PlanePlan, PlanePlanError};
-pub use release::PlaneRelease;
-pub use tree::PlaneTree;
+mod corner_sums;
+pub(super) mod grid;
+pub(super) mod mechanism;
+pub(super) mod release;
 
 #[cfg(test)]
 mod figures;
+#[cfg(test)]
+mod plans;
 #[cfg(test)]
 mod properties;

@@ -1,12 +1,17 @@
 //! What every mechanism over a grid promises, against dense linear algebra on small ones.
 
-use super::*;
+use super::corner_sums::CornerSums;
+use super::grid::{CellGrid, Rectangle};
+use super::mechanism::PlaneMechanism;
+use crate::charge::Receipt;
 use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
-use crate::ranges::cascade::Contrasts;
-use crate::ranges::properties::{laplace, uneven};
+use crate::ranges::asked::{self, equal, laplace, uneven};
+use crate::ranges::methods::cascade::contrasts::Contrasts;
 use crate::ranges::{
-    Cascade, ConsistentTree, Group, Loss, Noise, RangeMechanism, Tree, TreeShape, Workload,
+    Calibration, Cascade, ConsistentTree, CountMechanism, Loss, MAX_GRID_FAN_OUT, MeasurementGroup,
+    MeasurementNoise, PlaneCascade, PlanePlan, PlaneTree, RangeMechanism, TreeOverBins, TreeShape,
+    Workload,
 };
 use nalgebra::{DMatrix, DVector};
 use num_bigint::BigInt;
@@ -14,33 +19,33 @@ use num_rational::Ratio;
 use num_traits::{One, Zero};
 use proptest::prelude::*;
 
-fn grid(rows: usize, columns: usize) -> Grid {
-    Grid::new(rows, columns).unwrap()
+fn grid(rows: usize, columns: usize) -> CellGrid {
+    CellGrid::new(rows, columns).unwrap()
 }
 
-struct Case {
+struct PlaneCase {
     name: String,
     mechanism: Box<dyn PlaneMechanism>,
 }
 
 /// Every mechanism over a grid, with equal and with uneven noise.
-fn cases(rows: usize, columns: usize) -> Vec<Case> {
+fn cases(rows: usize, columns: usize) -> Vec<PlaneCase> {
     let grid = grid(rows, columns);
     let mut cases = Vec::new();
     let mut add = |name: String, mechanism: Box<dyn PlaneMechanism>| {
-        cases.push(Case { name: format!("{name} over {rows} x {columns}"), mechanism });
+        cases.push(PlaneCase { name: format!("{name} over {rows} x {columns}"), mechanism });
     };
     for branching in (2..=5).chain([rows.max(columns).max(2)]) {
         let levels = PlaneTree::levels(grid, branching);
-        for (kind, noise) in [("equal", vec![laplace(0.4); levels]), ("uneven", uneven(levels))] {
+        for (kind, noise) in [("equal", equal(laplace(0.4), levels)), ("uneven", uneven(levels))] {
             let name = format!("tree, b = {branching}, {kind} noise");
-            add(name, Box::new(PlaneTree::new(grid, branching, noise)));
+            add(name, Box::new(PlaneTree::new(grid, branching, &noise).unwrap()));
         }
     }
     // with the second budget the noise's variances are no product
     for rho in [0.02435, 17.0] {
         for fan_out in [2, 3, 5] {
-            let cascade = PlaneCascade::new(grid, fan_out, rho).unwrap();
+            let cascade = PlaneCascade::new(grid, fan_out, &Calibration::together(rho)).unwrap();
             add(format!("cascade, fan-out {fan_out}, rho {rho}"), Box::new(cascade));
         }
     }
@@ -62,7 +67,7 @@ const SIZES: [(usize, usize); 12] = [
     (16, 16),
 ];
 
-fn rectangles(grid: Grid) -> impl Iterator<Item = Rectangle> {
+fn rectangles(grid: CellGrid) -> impl Iterator<Item = Rectangle> {
     Workload::All.ranges(grid.rows()).flat_map(move |rows| {
         let columns = Workload::All.ranges(grid.columns());
         columns.map(move |columns| Rectangle { rows: rows.clone(), columns })
@@ -70,7 +75,7 @@ fn rectangles(grid: Grid) -> impl Iterator<Item = Rectangle> {
 }
 
 /// 1 for the cells of a rectangle, 0 for the others.
-fn indicator(grid: Grid, rectangle: &Rectangle) -> DVector<f64> {
+fn indicator(grid: CellGrid, rectangle: &Rectangle) -> DVector<f64> {
     DVector::from_fn(grid.cells(), |cell, _| {
         let (row, column) = (cell / grid.columns(), cell % grid.columns());
         f64::from(rectangle.rows.contains(&row) && rectangle.columns.contains(&column))
@@ -90,8 +95,8 @@ fn strategy(mechanism: &dyn PlaneMechanism) -> DMatrix<f64> {
 }
 
 fn noise_variances(mechanism: &dyn PlaneMechanism) -> DVector<f64> {
-    let of = |group: Group| vec![group.noise.variance(); group.measurements];
-    DVector::from_vec(mechanism.groups().into_iter().flat_map(of).collect())
+    let of = |group: &MeasurementGroup| vec![group.noise.variance(); group.measurements];
+    DVector::from_vec(mechanism.measurements().groups().iter().flat_map(of).collect())
 }
 
 /// The cells' estimates as a matrix times the noisy measurements.
@@ -164,13 +169,17 @@ fn means_and_maxima_are_those_of_all_variances() {
 #[test]
 fn a_maximum_that_no_search_would_reach_is_not_stated() {
     let grid = grid(300, 200);
-    let levels = |branching| vec![laplace(1.0); PlaneTree::levels(grid, branching)];
+    let tree = |branching| {
+        let noise = equal(laplace(1.0), PlaneTree::levels(grid, branching));
+        PlaneTree::new(grid, branching, &noise).unwrap()
+    };
+    let cascade = |rho| PlaneCascade::new(grid, 2, &Calibration::together(rho)).unwrap();
     let max = |mechanism: &dyn PlaneMechanism| mechanism.max_over_all();
-    assert_eq!(max(&PlaneTree::new(grid, 2, levels(2))), None);
-    let cell = laplace(1.0).variance();
-    assert_eq!(max(&PlaneTree::new(grid, 300, levels(300))), Some(60_000.0 * cell));
-    assert!(max(&PlaneCascade::new(grid, 2, 0.02435).unwrap()).is_some());
-    assert_eq!(max(&PlaneCascade::new(grid, 2, 1e3).unwrap()), None);
+    assert_eq!(max(&tree(2)), None);
+    let cell = MeasurementNoise::new(laplace(1.0)).unwrap().variance();
+    assert_eq!(max(&tree(300)), Some(60_000.0 * cell));
+    assert!(max(&cascade(0.02435)).is_some());
+    assert_eq!(max(&cascade(1e3)), None);
 }
 
 /// Also with a million bins, where the tree's variances here are differences of large numbers.
@@ -178,7 +187,8 @@ fn a_maximum_that_no_search_would_reach_is_not_stated() {
 fn one_row_or_one_column_is_one_dimension() {
     for bins in [37, 1_000_003] {
         let shape = TreeShape::new(bins, 7);
-        let noise = vec![laplace(0.4); shape.height()];
+        let noise = &equal(laplace(0.4), shape.height());
+        let together = &Calibration::together(0.1);
         let ranges = [0..1, 0..bins, bins - 1..bins, bins / 5..bins - 6, 20..29, bins / 2..bins];
         for (rows, columns) in [(1, bins), (bins, 1)] {
             let same = |plane: &dyn PlaneMechanism, line: &dyn RangeMechanism, roundoff: f64| {
@@ -193,10 +203,10 @@ fn one_row_or_one_column_is_one_dimension() {
                     close(max, line.max_over_all());
                 }
             };
-            let tree = PlaneTree::new(grid(rows, columns), 7, noise.clone());
-            same(&tree, &ConsistentTree::new(shape, noise.clone()), 1e-9);
-            let cascade = PlaneCascade::new(grid(rows, columns), 7, 0.1).unwrap();
-            let line = Cascade::new(Tree::balanced(bins, 7).unwrap(), 0.1).unwrap();
+            let tree = PlaneTree::new(grid(rows, columns), 7, noise).unwrap();
+            same(&tree, &ConsistentTree::new(shape, noise).unwrap(), 1e-9);
+            let cascade = PlaneCascade::new(grid(rows, columns), 7, together).unwrap();
+            let line = Cascade::new(TreeOverBins::balanced(bins, 7).unwrap(), together).unwrap();
             same(&cascade, &line, 1e-12);
         }
     }
@@ -207,26 +217,28 @@ fn one_row_or_one_column_is_one_dimension() {
 fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
     for case in SIZES.into_iter().flat_map(|(rows, columns)| cases(rows, columns)) {
         let mechanism = case.mechanism.as_ref();
-        let groups = mechanism.groups();
+        let groups = mechanism.measurements().groups();
         let counts: Vec<u64> =
             (0..mechanism.grid().cells() as u64).map(|c| 3 + c * c % 91).collect();
         let before = mechanism.measure(&counts);
         let measurements: usize = groups.iter().map(|group| group.measurements).sum();
         assert_eq!(before.len(), measurements, "{}", case.name);
-        let pure = groups.iter().all(|group| matches!(group.noise, Noise::Laplace(_)));
+        let pure = groups.iter().all(|group| matches!(group.noise, MeasurementNoise::Laplace(_)));
         let cost = |cell: usize, change: i64| -> f64 {
             let mut neighbour = counts.clone();
             neighbour[cell] = neighbour[cell].checked_add_signed(change).unwrap();
             let after = mechanism.measure(&neighbour);
             let mut moved = before.iter().zip(&after).map(|(a, b)| (a - b).abs() as f64);
-            let of_group = |group: &Group| -> f64 {
+            let of_group = |group: &MeasurementGroup| -> f64 {
                 let moved = moved.by_ref().take(group.measurements);
                 match (&group.noise, pure) {
-                    (Noise::Laplace(law), true) => moved.sum::<f64>() / law.scale().as_f64(),
-                    (Noise::Laplace(law), false) => {
+                    (MeasurementNoise::Laplace(law), true) => {
+                        moved.sum::<f64>() / law.scale().as_f64()
+                    }
+                    (MeasurementNoise::Laplace(law), false) => {
                         moved.map(|d| rho_of_pure(d / law.scale().as_f64())).sum()
                     }
-                    (Noise::Gaussian(law), _) => {
+                    (MeasurementNoise::Gaussian(law), _) => {
                         moved.map(|d| (d / law.sigma()).powi(2) / 2.0).sum()
                     }
                 }
@@ -235,7 +247,7 @@ fn no_neighbour_costs_more_than_the_loss_and_some_neighbour_costs_it() {
         };
         let costs = (0..counts.len()).flat_map(|cell| [cost(cell, 1), cost(cell, -1)]);
         let largest = costs.fold(0.0, f64::max);
-        let declared = match mechanism.loss() {
+        let declared = match mechanism.measurements().loss() {
             Loss::Epsilon(epsilon) if pure => epsilon,
             Loss::Rho(rho) if !pure => rho,
             loss => panic!("{}: {loss:?}", case.name),
@@ -277,7 +289,7 @@ proptest! {
     ) {
         let grid = grid(rows, columns);
         let noise = uneven(PlaneTree::levels(grid, branching));
-        let tree = PlaneTree::new(grid, branching, noise);
+        let tree = PlaneTree::new(grid, branching, &noise).unwrap();
         let (strategy, variances) = (strategy(&tree), noise_variances(&tree));
         let noisy: Vec<i64> =
             (0..variances.len() as i64).map(|i| i * i64::from(seed) % 1009 - 500).collect();
@@ -288,7 +300,7 @@ proptest! {
         });
         prop_assert!((strategy.transpose() * residuals).amax() < 1e-8);
 
-        let estimates = mechanism::PrefixSums::new(grid, &cells);
+        let estimates = CornerSums::new(grid, &cells);
         for rectangle in rectangles(grid).step_by(7) {
             let Rectangle { rows, columns } = rectangle.clone();
             let middle = rows.start.midpoint(rows.end);
@@ -300,21 +312,21 @@ proptest! {
     }
 }
 
-type Exact = Ratio<BigInt>;
+type ExactEntry = Ratio<BigInt>;
 
-fn exact(value: Ratio<u64>) -> Exact {
+fn exact(value: Ratio<u64>) -> ExactEntry {
     Ratio::new(BigInt::from(*value.numer()), BigInt::from(*value.denom()))
 }
 
-fn ratio(numerator: i64, denominator: i64) -> Exact {
+fn ratio(numerator: i64, denominator: i64) -> ExactEntry {
     Ratio::new(BigInt::from(numerator), BigInt::from(denominator))
 }
 
 /// Definition 3.1 of the cascade paper, in units of s^2: two copies of the next smaller covariance,
 /// and -1/2 over the square of the half's size between them.
-fn cascade_covariance(bins: usize) -> Vec<Vec<Exact>> {
+fn cascade_covariance(bins: usize) -> Vec<Vec<ExactEntry>> {
     if bins == 1 {
-        return vec![vec![Exact::one()]];
+        return vec![vec![ExactEntry::one()]];
     }
     let half = bins / 2;
     let (below, apart) = (cascade_covariance(half), ratio(-1, (2 * half * half) as i64));
@@ -329,31 +341,32 @@ fn cascade_covariance(bins: usize) -> Vec<Vec<Exact>> {
 #[test]
 fn the_covariance_is_the_product_of_the_papers() {
     for (rows, columns) in [(1, 1), (1, 4), (2, 2), (2, 8), (4, 4), (8, 4)] {
-        let cascade = PlaneCascade::new(grid(rows, columns), 2, 0.5).unwrap();
-        let weights = |bins| -> Vec<(Exact, usize)> {
-            let contrasts = Contrasts::new(Tree::balanced(bins, 2).unwrap());
+        let cascade =
+            PlaneCascade::new(grid(rows, columns), 2, &Calibration::together(0.5)).unwrap();
+        let weights = |bins| -> Vec<(ExactEntry, usize)> {
+            let contrasts = Contrasts::new(TreeOverBins::balanced(bins, 2).unwrap());
             contrasts.laws().iter().map(|law| (exact(law.weight), law.measurements)).collect()
         };
         let (row_laws, column_laws) = (weights(rows), weights(columns));
         let noise = row_laws.iter().flat_map(|(row, height)| {
             column_laws.iter().flat_map(move |(column, width)| vec![row * column; height * width])
         });
-        let noise: Vec<Exact> = noise.collect();
+        let noise: Vec<ExactEntry> = noise.collect();
         let (of_rows, of_columns) = (cascade_covariance(rows), cascade_covariance(columns));
         let strategy = strategy(&cascade).map(|factor| ratio(factor as i64, 1));
         let cells = rows * columns;
         let covariance = DMatrix::from_fn(cells, cells, |p, q| {
             &of_rows[p / columns][q / columns] * &of_columns[p % columns][q % columns]
         });
-        let product = |a: &DMatrix<Exact>, b: &DMatrix<Exact>| {
+        let product = |a: &DMatrix<ExactEntry>, b: &DMatrix<ExactEntry>| {
             DMatrix::from_fn(cells, cells, |i, j| {
-                (0..cells).map(|k| &a[(i, k)] * &b[(k, j)]).sum::<Exact>()
+                (0..cells).map(|k| &a[(i, k)] * &b[(k, j)]).sum::<ExactEntry>()
             })
         };
         let of_measured = product(&product(&strategy, &covariance), &strategy.transpose());
         for i in 0..cells {
             for j in 0..cells {
-                let wanted = if i == j { noise[i].clone() } else { Exact::zero() };
+                let wanted = if i == j { noise[i].clone() } else { ExactEntry::zero() };
                 assert_eq!(of_measured[(i, j)], wanted, "{rows} x {columns}: {i} {j}");
             }
         }
@@ -362,7 +375,7 @@ fn the_covariance_is_the_product_of_the_papers() {
         let wanted = ratio((3 + height(rows)) * (3 + height(columns)), 9);
         for cell in 0..cells {
             let factors = (0..cells).map(|i| &strategy[(i, cell)]);
-            let distance = factors.zip(&noise).map(|(f, w)| f * f / w).sum::<Exact>();
+            let distance = factors.zip(&noise).map(|(f, w)| f * f / w).sum::<ExactEntry>();
             assert_eq!(distance, wanted);
         }
     }
@@ -371,10 +384,11 @@ fn the_covariance_is_the_product_of_the_papers() {
 /// The fractions of the largest fan-out stay within their integers.
 #[test]
 fn every_fan_out_has_its_sensitivity() {
+    let noise = &Calibration::together(0.1);
     for fan_out in 2..=MAX_GRID_FAN_OUT {
         for (rows, columns) in [(33, 33), (64, 7), (1100, 40)] {
-            let cascade = PlaneCascade::new(grid(rows, columns), fan_out, 0.1).unwrap();
-            let Loss::Rho(rho) = cascade.loss() else { panic!("no Gaussian noise") };
+            let cascade = PlaneCascade::new(grid(rows, columns), fan_out, noise).unwrap();
+            let Loss::Rho(rho) = cascade.measurements().loss() else { panic!("no Gaussian noise") };
             assert!((1.0 - 1e-12..=1.0).contains(&(rho / 0.1)), "{fan_out}: {rho}");
         }
     }
@@ -398,10 +412,12 @@ fn errors_are_as_stated() {
     let pure = ["flat", "tree_consistent:2", "tree_consistent:3"].map(|word| (word, 0.0, 0.35));
     let gaussian = ["gaussian", "tree_consistent:3", "cascade", "cascade:3"];
     for (word, delta, limit) in pure.into_iter().chain(gaussian.map(|word| (word, 1e-6, 0.18))) {
-        let plan = || PlanePlan::new(rows, columns, 1.0, delta, word, 1).unwrap();
+        let plan = || {
+            PlanePlan::new(asked::rectangles([rows, columns], 1.0, delta, word).unwrap()).unwrap()
+        };
         let mut moments = vec![(0.0, 0.0); rectangles.len()];
         for _ in 0..releases {
-            let release = plan().release(&counts, &mut words);
+            let release = Receipt::uncharged(plan()).release(&counts, &mut words);
             for (rectangle, (sum, squares)) in rectangles.iter().zip(&mut moments) {
                 let truth = indicator(release.grid(), rectangle).dot(&counts_vector);
                 let error = (release.sum(rectangle) - truth) / release.variance(rectangle).sqrt();

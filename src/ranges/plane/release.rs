@@ -1,35 +1,30 @@
 //! Answers to any rectangles, each with its variance.
 
-use super::grid::{Grid, Rectangle};
-use super::mechanism::{PlaneMechanism, PrefixSums};
+use super::corner_sums::CornerSums;
+use super::grid::{CellGrid, Rectangle};
+use super::mechanism::PlaneMechanism;
 use crate::noise::RandomWords;
-use crate::ranges::mechanism::add_noise;
+use crate::ranges::measurements::noisy;
 
 /// What is released.
 pub struct PlaneRelease {
     mechanism: Box<dyn PlaneMechanism>,
-    estimates: PrefixSums,
+    estimates: CornerSums,
 }
 
 impl PlaneRelease {
-    /// Measures, adds noise, and estimates. A count beyond the largest that the mechanism takes is
-    /// taken for that, cell by cell, which keeps the sensitivity.
-    pub(super) fn draw<R: RandomWords + ?Sized>(
+    /// Measures, adds noise, and estimates.
+    pub(in crate::ranges) fn draw<R: RandomWords + ?Sized>(
         mechanism: Box<dyn PlaneMechanism>,
         counts: &[u64],
         words: &mut R,
     ) -> PlaneRelease {
-        let largest = mechanism.largest_count();
-        let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
-        let mut noisy = mechanism.measure(&counts);
-        drop(counts);
-        add_noise(&mechanism.groups(), &mut noisy, words);
-        let cells = mechanism.cell_estimates(&noisy);
-        let estimates = PrefixSums::new(mechanism.grid(), &cells);
+        let cells = mechanism.cell_estimates(&noisy(&*mechanism, counts, words));
+        let estimates = CornerSums::new(mechanism.grid(), &cells);
         PlaneRelease { mechanism, estimates }
     }
 
-    pub fn grid(&self) -> Grid {
+    pub fn grid(&self) -> CellGrid {
         self.mechanism.grid()
     }
 

@@ -1,0 +1,316 @@
+//! How a histogram over bins is written and read.
+
+use super::bounds::{BinBounds, BoundsError};
+use super::counts::{Bins, LARGEST};
+use crate::work::Paced;
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Write};
+
+/// The first byte of every stored value; a new layout takes the next number.
+const VERSION: u8 = 1;
+
+/// Why a text or a byte string is no histogram over bins. Messages never repeat the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinsFormatError {
+    Shape,
+    Bound,
+    Bounds(BoundsError),
+    Pair,
+    Bin(BinBounds),
+    Count,
+    Overflow,
+    Version(u8),
+    Corrupt,
+}
+
+impl fmt::Display for BinsFormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BinsFormatError::Shape => write!(f, "it must be bounds [lo,hi), then counts in braces"),
+            BinsFormatError::Bound => write!(f, "lo and hi must be integers that bigint holds"),
+            BinsFormatError::Bounds(error) => error.fmt(f),
+            BinsFormatError::Pair => write!(f, "each entry must be bin:count"),
+            BinsFormatError::Bin(bounds) => write!(f, "bins must be integers in {bounds}"),
+            BinsFormatError::Count => write!(f, "counts must be integers from 0 to {LARGEST}"),
+            BinsFormatError::Overflow => write!(f, "the counts add up to more than {LARGEST}"),
+            BinsFormatError::Version(version) => {
+                write!(f, "format version {version} is not known, expected {VERSION}")
+            }
+            BinsFormatError::Corrupt => write!(f, "the binary form is damaged"),
+        }
+    }
+}
+
+impl std::error::Error for BinsFormatError {}
+
+/// The binary form after the version byte, as postcard writes it.
+#[derive(Serialize, Deserialize)]
+struct StoredBins {
+    lo: i64,
+    hi: i64,
+    /// For each bin that is not empty: the number of empty ones since the one before, the count.
+    filled: Vec<(u64, u64)>,
+}
+
+impl Bins {
+    /// Reads `[lo,hi){bin:count, ...}`, in any order; entries of one bin add up.
+    pub fn parse(text: &str) -> Result<Bins, BinsFormatError> {
+        let (lo, rest) = text
+            .trim()
+            .strip_prefix('[')
+            .and_then(|rest| rest.split_once(','))
+            .ok_or(BinsFormatError::Shape)?;
+        let (hi, rest) = rest.split_once(')').ok_or(BinsFormatError::Shape)?;
+        let entries = rest
+            .trim()
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'))
+            .ok_or(BinsFormatError::Shape)?;
+        let bound = |text: &str| text.trim().parse::<i64>().map_err(|_| BinsFormatError::Bound);
+        let bounds = BinBounds::new(bound(lo)?, bound(hi)?).map_err(BinsFormatError::Bounds)?;
+        let mut bins = Bins::empty(bounds);
+        if !entries.trim().is_empty() {
+            for entry in entries.split(',').paced() {
+                let (bin, count) = entry.split_once(':').ok_or(BinsFormatError::Pair)?;
+                let bin = bin.trim().parse::<i64>().ok();
+                let bin = bin.filter(|bin| (bounds.lo()..bounds.hi()).contains(bin));
+                let bin = bin.ok_or(BinsFormatError::Bin(bounds))?;
+                let count = count.trim().parse::<u64>().ok().filter(|count| *count <= LARGEST);
+                let count = count.ok_or(BinsFormatError::Count)?;
+                if count > LARGEST - bins.total {
+                    return Err(BinsFormatError::Overflow);
+                }
+                bins.add(bin, count);
+            }
+        }
+        Ok(bins)
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (lo, hi) = (self.bounds.lo(), self.bounds.hi());
+        let mut next = lo;
+        let filled = self.filled().map(|(bin, count)| {
+            let gap = (bin - next) as u64;
+            next = bin + 1;
+            (gap, count)
+        });
+        let stored = StoredBins { lo, hi, filled: filled.collect() };
+        // writing integers into a growing vector cannot fail
+        postcard::to_extend(&stored, vec![VERSION]).unwrap_or_default()
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Bins, BinsFormatError> {
+        let (version, body) = bytes.split_first().ok_or(BinsFormatError::Corrupt)?;
+        if *version != VERSION {
+            return Err(BinsFormatError::Version(*version));
+        }
+        let Ok((stored, [])) = postcard::take_from_bytes::<StoredBins>(body) else {
+            return Err(BinsFormatError::Corrupt);
+        };
+        let bounds = BinBounds::new(stored.lo, stored.hi).map_err(BinsFormatError::Bounds)?;
+        let mut bins = Bins::empty(bounds);
+        let mut rest = bins.counts.iter_mut();
+        for (gap, count) in stored.filled {
+            // nth is quick in a slice, however large the gap
+            let gap = usize::try_from(gap).map_err(|_| BinsFormatError::Corrupt)?;
+            let bin = rest.nth(gap).ok_or(BinsFormatError::Corrupt)?;
+            if count == 0 || count > LARGEST - bins.total {
+                return Err(BinsFormatError::Corrupt);
+            }
+            bins.total += count;
+            *bin = count;
+        }
+        Ok(bins)
+    }
+
+    /// `[0,100){17:2, 42:5}`, which [`Bins::parse`] reads.
+    pub fn to_text(&self) -> String {
+        let begin = format!("{}{{", self.bounds);
+        let entry = |text: &mut String, bin, count| write!(text, "{bin}:{count}");
+        self.written(begin, ", ", entry) + "}"
+    }
+
+    /// `{"lo":0,"hi":100,"counts":{"17":2,"42":5}}`.
+    pub fn to_json(&self) -> String {
+        let (lo, hi) = (self.bounds.lo(), self.bounds.hi());
+        let begin = format!("{{\"lo\":{lo},\"hi\":{hi},\"counts\":{{");
+        let entry = |text: &mut String, bin, count| write!(text, "\"{bin}\":{count}");
+        self.written(begin, ",", entry) + "}}"
+    }
+
+    fn written(
+        &self,
+        begin: String,
+        separator: &str,
+        entry: impl Fn(&mut String, i64, u64) -> fmt::Result,
+    ) -> String {
+        let mut text = begin;
+        for (i, (bin, count)) in self.filled().paced().enumerate() {
+            text.push_str(if i == 0 { "" } else { separator });
+            let _ = entry(&mut text, bin, count); // writing into a string cannot fail
+        }
+        text
+    }
+}
+
+impl fmt::Display for Bins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranges::OtherBounds;
+    use proptest::prelude::*;
+
+    fn bounds(lo: i64, hi: i64) -> BinBounds {
+        BinBounds::new(lo, hi).unwrap()
+    }
+
+    fn of(bounds: BinBounds, rows: &[i64]) -> Bins {
+        let mut bins = Bins::empty(bounds);
+        rows.iter().for_each(|&bin| bins.add(bin, 1));
+        bins
+    }
+
+    proptest! {
+        #[test]
+        fn both_forms_read_back(
+            lo in any::<i64>(),
+            width in 1i64..300,
+            rows in prop::collection::vec((0i64..300, 0u64..=LARGEST), 0..20),
+        ) {
+            let lo = lo.min(i64::MAX - width);
+            let mut bins = Bins::empty(bounds(lo, lo + width));
+            for (row, count) in rows {
+                bins.add(lo.saturating_add(row), count);
+            }
+            prop_assert_eq!(&Bins::parse(&bins.to_string()).unwrap(), &bins);
+            prop_assert_eq!(&Bins::from_bytes(&bins.to_bytes()).unwrap(), &bins);
+        }
+
+        #[test]
+        fn damaged_bytes_are_an_error_or_a_valid_value(
+            rows in prop::collection::vec(-5i64..10, 0..10),
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+            cut in 0usize..3,
+        ) {
+            let mut stored = of(bounds(-5, 10), &rows).to_bytes();
+            let at = at.index(stored.len());
+            stored[at] = byte;
+            stored.truncate(stored.len() - cut);
+            if let Ok(bins) = Bins::from_bytes(&stored) {
+                prop_assert_eq!(Bins::parse(&bins.to_string()).unwrap(), bins);
+            }
+        }
+
+        #[test]
+        fn merging_parts_equals_the_whole(
+            a in prop::collection::vec(-10i64..10, 0..20),
+            b in prop::collection::vec(-10i64..10, 0..20),
+        ) {
+            let mut merged = of(bounds(-3, 4), &a);
+            merged.merge(&of(bounds(-3, 4), &b)).unwrap();
+            prop_assert_eq!(merged, of(bounds(-3, 4), &[a, b].concat()));
+        }
+    }
+
+    #[test]
+    fn the_forms_are_the_documented_ones() {
+        let bins = of(bounds(-2, 5), &[0, 3, 3, -99, 99]);
+        assert_eq!(bins.to_string(), "[-2,5){-2:1, 0:1, 3:2, 4:1}");
+        assert_eq!(bins.counts(), [1, 0, 1, 0, 0, 2, 1]);
+        let other = " [ -2, 5 ) { 3:1,0 : 1, 3:1, 4:1, 1:0,-2:1 } ";
+        assert_eq!(Bins::parse(other), Ok(bins));
+        assert_eq!(Bins::parse("[0,9){}").unwrap(), Bins::empty(bounds(0, 9)));
+        let json = of(bounds(0, 9), &[1, 1, 7]).to_json();
+        assert_eq!(json, r#"{"lo":0,"hi":9,"counts":{"1":2,"7":1}}"#);
+    }
+
+    #[test]
+    fn bins_reach_to_the_end_of_bigint() {
+        let mut bins = Bins::empty(bounds(i64::MAX - 2, i64::MAX));
+        bins.add(i64::MAX, 5);
+        assert_eq!(Bins::parse(&bins.to_string()).unwrap(), bins);
+        assert_eq!(Bins::from_bytes(&bins.to_bytes()).unwrap(), bins);
+        assert!(bins.to_json().ends_with(r#""counts":{"9223372036854775806":5}}"#));
+    }
+
+    #[test]
+    fn bins_at_the_ends_of_bigint() {
+        for edge in [bounds(i64::MIN, i64::MIN + 2), bounds(i64::MAX - 2, i64::MAX)] {
+            assert_eq!(of(edge, &[i64::MIN, 0, i64::MAX]).counts().iter().sum::<u64>(), 3);
+        }
+    }
+
+    #[test]
+    fn numbers_saturate_and_never_wrap() {
+        let mut bins = Bins::empty(bounds(0, 2));
+        bins.add(0, 5);
+        bins.add(1, u64::MAX);
+        bins.add(0, 1);
+        assert_eq!(bins.counts(), [5, LARGEST - 5]);
+        let other = bins.clone();
+        bins.merge(&other).unwrap();
+        assert_eq!(bins, other);
+    }
+
+    #[test]
+    fn other_bounds_do_not_merge() {
+        let mut bins = of(bounds(0, 2), &[0]);
+        let before = bins.clone();
+        let there = bounds(0, 3);
+        let error = OtherBounds { here: bounds(0, 2), there };
+        assert_eq!(bins.merge(&Bins::empty(there)), Err(error));
+        assert_eq!(bins, before);
+    }
+
+    #[test]
+    fn what_is_no_value_is_refused() {
+        let ten = bounds(0, 10);
+        for (text, error) in [
+            ("", BinsFormatError::Shape),
+            ("{1:1}", BinsFormatError::Shape),
+            ("[0,10)", BinsFormatError::Shape),
+            ("[0,10]{1:1}", BinsFormatError::Shape),
+            ("[0,10){1:1", BinsFormatError::Shape),
+            ("[a,10){1:1}", BinsFormatError::Bound),
+            ("[0,9223372036854775808){1:1}", BinsFormatError::Bound),
+            ("[10,0){}", BinsFormatError::Bounds(BoundsError::Empty { lo: 10, hi: 0 })),
+            ("[0,10){1}", BinsFormatError::Pair),
+            ("[0,10){1:1,}", BinsFormatError::Pair),
+            ("[0,10){10:1}", BinsFormatError::Bin(ten)),
+            ("[0,10){x:1}", BinsFormatError::Bin(ten)),
+            ("[0,10){1:-1}", BinsFormatError::Count),
+            ("[0,10){1:9223372036854775808}", BinsFormatError::Count),
+            ("[0,10){1:9223372036854775807, 2:1}", BinsFormatError::Overflow),
+        ] {
+            assert_eq!(Bins::parse(text), Err(error), "{text}");
+        }
+        let stored = |lo, hi, filled| {
+            postcard::to_extend(&StoredBins { lo, hi, filled }, vec![VERSION]).unwrap()
+        };
+        assert!(Bins::from_bytes(&stored(0, 10, vec![(0, 1), (8, 2)])).is_ok());
+        for bytes in [
+            vec![],
+            vec![VERSION],
+            [stored(0, 10, vec![]), vec![0]].concat(),
+            vec![VERSION, 0, 20, 255, 255, 255, 255, 15], // a length without the entries
+            stored(0, 10, vec![(0, 0)]),
+            stored(0, 10, vec![(10, 1)]),
+            stored(0, 10, vec![(0, 1), (9, 1)]),
+            stored(0, 10, vec![(u64::MAX, 1)]),
+            stored(0, 10, vec![(0, LARGEST), (0, 1)]),
+        ] {
+            assert_eq!(Bins::from_bytes(&bytes), Err(BinsFormatError::Corrupt), "{bytes:?}");
+        }
+        assert_eq!(Bins::from_bytes(&[9, 0]), Err(BinsFormatError::Version(9)));
+        assert!(matches!(
+            Bins::from_bytes(&stored(0, 1 << 40, vec![])),
+            Err(BinsFormatError::Bounds(BoundsError::TooMany { .. }))
+        ));
+    }
+}

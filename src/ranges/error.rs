@@ -1,0 +1,190 @@
+//! Why there is no plan.
+
+use super::limits::MAX_BINS;
+use super::method::RangeMethod;
+use super::trees::budgets::LevelBudgets;
+use super::workload::Workload;
+use crate::noise::ScaleError;
+use std::fmt;
+
+/// What is planned for: ranges of a line of bins, or rectangles of a grid of cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimensions {
+    One,
+    Two,
+}
+
+impl Dimensions {
+    /// Those that have a form in so many dimensions.
+    pub(super) fn methods(self) -> Vec<RangeMethod> {
+        match self {
+            Dimensions::One => RangeMethod::ALL.to_vec(),
+            Dimensions::Two => {
+                let mut methods = RangeMethod::ALL.to_vec();
+                methods.retain(|method| method.is_for_grids());
+                // of equally good ones, those without parameters come first
+                methods.sort_by_key(|method| method.has_branching());
+                methods
+            }
+        }
+    }
+}
+
+/// Which argument cannot be planned with, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RangePlanError {
+    Bins {
+        value: i64,
+    },
+    /// No cells, or more than [`MAX_BINS`].
+    Sides {
+        rows: i64,
+        columns: i64,
+    },
+    Epsilon {
+        value: f64,
+    },
+    Delta {
+        value: f64,
+    },
+    /// The method has Gaussian noise only.
+    DeltaMissing {
+        method: RangeMethod,
+        dimensions: Dimensions,
+    },
+    /// No method, or not one for so many dimensions, or not with the words after it.
+    Method {
+        word: String,
+        dimensions: Dimensions,
+    },
+    /// More bins than the method takes.
+    MethodBins {
+        method: RangeMethod,
+        value: u32,
+        most: usize,
+    },
+    Branching {
+        value: u32,
+        most: u32,
+        dimensions: Dimensions,
+    },
+    Scale {
+        epsilon: f64,
+        delta: f64,
+        error: ScaleError,
+    },
+}
+
+impl fmt::Display for RangePlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RangePlanError::Bins { value } => {
+                write!(f, "the number of bins must be from 1 to {MAX_BINS}, got {value}")
+            }
+            RangePlanError::Sides { rows, columns } => write!(
+                f,
+                "rows and columns must be at least 1 and have at most {MAX_BINS} cells, got {rows} \
+                 and {columns}"
+            ),
+            RangePlanError::Epsilon { value } => {
+                write!(f, "epsilon must be a positive, finite number, got {value}")
+            }
+            RangePlanError::Delta { value } => {
+                write!(f, "delta must be at least 0 and less than 1, got {value}")
+            }
+            RangePlanError::DeltaMissing { method, .. } => {
+                write!(f, "delta must be positive for method \"{}\", got 0", method.word())
+            }
+            RangePlanError::Method { word, dimensions: Dimensions::One } => {
+                write!(f, "method: unknown word \"{word}\"")
+            }
+            RangePlanError::Method { word, dimensions: Dimensions::Two } => {
+                write!(f, "method: unknown word \"{word}\" for two dimensions")
+            }
+            RangePlanError::MethodBins { method, value, most } => {
+                let word = method.word();
+                write!(
+                    f,
+                    "the number of bins for method \"{word}\" must be at most {most}, got {value}"
+                )
+            }
+            RangePlanError::Branching { value, most, .. } => {
+                write!(f, "branching must be from 2 to {most}, got {value}")
+            }
+            RangePlanError::Scale { epsilon, delta: 0.0, error } => {
+                write!(f, "epsilon {epsilon} {error}")
+            }
+            RangePlanError::Scale { epsilon, delta, error } => {
+                write!(f, "epsilon {epsilon} with delta {delta} {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RangePlanError {}
+
+impl RangePlanError {
+    /// What the caller can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            RangePlanError::Bins { .. } | RangePlanError::Sides { .. } => {
+                "Choose wider bins or narrower bounds.".into()
+            }
+            RangePlanError::MethodBins { .. } => {
+                "Choose wider bins, or one of the trees, which take more.".into()
+            }
+            RangePlanError::Epsilon { .. } => "Typical values are 0.1 to 10.".into(),
+            RangePlanError::Delta { .. } => {
+                "Choose a delta far below one over the number of rows, such as 1e-9; 0 for pure \
+                 epsilon."
+                    .into()
+            }
+            RangePlanError::DeltaMissing { dimensions, .. } => {
+                let pure = dimensions.methods().into_iter().filter(|method| method.is_pure());
+                format!("Methods that need no delta: {}.", listed(pure))
+            }
+            RangePlanError::Method { dimensions, .. } => valid_methods(*dimensions),
+            RangePlanError::Branching { dimensions: Dimensions::One, .. } => {
+                "Leave it out for the one with the least mean variance over all ranges.".into()
+            }
+            RangePlanError::Branching { dimensions: Dimensions::Two, .. } => {
+                "Leave it out for 2 (cascade), or for the one with the least mean variance over \
+                 all rectangles (tree_consistent)."
+                    .into()
+            }
+            RangePlanError::Scale { .. } => {
+                "The noise scale of a level is the number of rows per unit over its share of \
+                 the budget."
+                    .into()
+            }
+        }
+    }
+}
+
+fn valid_methods(dimensions: Dimensions) -> String {
+    let methods = dimensions.methods();
+    let words = listed(methods.iter().copied());
+    let mut branching: Vec<RangeMethod> = methods;
+    branching.retain(|method| method.has_branching());
+    let last = branching.pop().map_or("", RangeMethod::word);
+    let branching = listed(branching);
+    match dimensions {
+        Dimensions::One => {
+            let budgets = LevelBudgets::WORDS.map(|(word, _)| word).join(", ");
+            let workloads = Workload::WORDS.map(|(word, _)| word).join(", ");
+            format!(
+                "Valid methods: auto, {words}; {branching} and {last} also with a branching \
+                 factor, trees with budgets ({budgets}), auto and optimal with a workload \
+                 ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"."
+            )
+        }
+        Dimensions::Two => format!(
+            "Valid methods: auto, {words}; {branching} and {last} also with a branching factor, as \
+             in \"tree_consistent:8\"."
+        ),
+    }
+}
+
+fn listed(methods: impl IntoIterator<Item = RangeMethod>) -> String {
+    methods.into_iter().map(RangeMethod::word).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,8 @@
+//! How many bins there can be.
+
+/// The most bins that a mechanism takes.
+pub const MAX_BINS: usize = 1 << 24;
+
+/// The most bins of the mechanisms whose measurements are convolutions: those take about 230 bytes
+/// of memory a bin, and a transform, which cannot be cancelled, about 0.1 seconds at this number.
+pub const MAX_CONVOLUTION_BINS: usize = 1 << 20;

@@ -1,0 +1,191 @@
+//! What is measured: integers in groups, their noise, and what a row moves them by.
+
+use super::calibration::Calibration;
+use super::noise::MeasurementNoise;
+use crate::noise::{RandomWords, ScaleError};
+use crate::privacy::gaussian_sigma;
+use crate::work::done;
+use num_rational::Ratio;
+
+/// What no measured integer exceeds in magnitude; noise has the rest of 64 bits.
+pub(super) const MEASURED_LIMIT: u64 = 1 << 62;
+
+/// Draws of noise that are counted as work at a time.
+const DRAWS_AT_A_TIME: usize = 1 << 12;
+
+/// Consecutive measurements with one kind of noise, such as the nodes of a level.
+#[derive(Debug, Clone)]
+pub struct MeasurementGroup {
+    pub measurements: usize,
+    pub noise: MeasurementNoise,
+}
+
+/// What one row, in whichever bin, moves a mechanism's exact integers by at most, in units of their
+/// noise: the privacy loss of a release.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    /// Of discrete Laplace noise: the sum of |distance| / t, t the scale.
+    Epsilon(f64),
+    /// Of discrete Gaussian noise: the sum of distance^2 / (2 sigma^2).
+    Rho(f64),
+}
+
+/// How far one row, in whichever bin, moves the exact integers at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sensitivity {
+    /// One measurement of every group, by 1.
+    OneOfEach,
+    /// All together: the square of the L2 length of the distance, in units of the first group's
+    /// noise.
+    Squared(Ratio<u64>),
+}
+
+/// All that a mechanism measures, group after group: from its sensitivity and a [`Calibration`]
+/// follow both its noise and its loss, so that neither is that of another sensitivity.
+#[derive(Debug, Clone)]
+pub struct Measurements {
+    groups: Vec<MeasurementGroup>,
+    sensitivity: Sensitivity,
+}
+
+impl Measurements {
+    /// Of which one row moves one of every group, by 1. `sizes`: of the groups.
+    ///
+    /// Errors: a noise that cannot be sampled.
+    ///
+    /// # Panics
+    /// If the calibration is not one of so many groups.
+    pub(super) fn one_of_each(
+        sizes: impl IntoIterator<Item = usize>,
+        calibration: &Calibration,
+    ) -> Result<Measurements, ScaleError> {
+        let mut noise = calibration.noise_per_group()?.into_iter();
+        let mut noise_of_next = || noise.next().expect("noise of every group");
+        let sizes = sizes.into_iter();
+        let groups: Vec<MeasurementGroup> = sizes
+            .map(|measurements| MeasurementGroup { measurements, noise: noise_of_next() })
+            .collect();
+        assert_eq!(Some(groups.len()), calibration.groups(), "noise of other groups");
+        Ok(Measurements { groups, sensitivity: Sensitivity::OneOfEach })
+    }
+
+    /// With Gaussian noise, of which a row moves all by the square root of `sensitivity_squared` at
+    /// most: the L2 length of the distance in units of the first group's noise. `groups`: their
+    /// sizes, and the variance of their noise in units of the first one's.
+    ///
+    /// Errors: a noise that cannot be sampled.
+    ///
+    /// # Panics
+    /// If there is no group, or the calibration is one of groups.
+    pub(super) fn together(
+        sensitivity_squared: Ratio<u64>,
+        groups: impl IntoIterator<Item = (usize, Ratio<u64>)>,
+        calibration: &Calibration,
+    ) -> Result<Measurements, ScaleError> {
+        let rho = calibration.rho();
+        let group = |(measurements, weight): (usize, Ratio<u64>)| {
+            let sigma = gaussian_sigma(sensitivity_squared * weight, rho);
+            Ok(MeasurementGroup { measurements, noise: MeasurementNoise::gaussian(sigma)? })
+        };
+        let groups: Vec<MeasurementGroup> =
+            groups.into_iter().map(group).collect::<Result<_, ScaleError>>()?;
+        assert!(!groups.is_empty(), "nothing is measured");
+        Ok(Measurements { groups, sensitivity: Sensitivity::Squared(sensitivity_squared) })
+    }
+
+    pub fn groups(&self) -> &[MeasurementGroup] {
+        &self.groups
+    }
+
+    pub fn sensitivity(&self) -> Sensitivity {
+        self.sensitivity
+    }
+
+    /// The sensitivity of all measurements together, in units of the noise.
+    pub fn loss(&self) -> Loss {
+        match self.sensitivity {
+            Sensitivity::OneOfEach => {
+                let noises = || self.groups.iter().map(|group| &group.noise);
+                match noises().map(MeasurementNoise::epsilon).sum::<Option<f64>>() {
+                    Some(epsilon) => Loss::Epsilon(epsilon),
+                    None => Loss::Rho(noises().map(MeasurementNoise::rho).sum()),
+                }
+            }
+            Sensitivity::Squared(square) => {
+                let square = *square.numer() as f64 / *square.denom() as f64;
+                Loss::Rho(square * self.first_noise().rho())
+            }
+        }
+    }
+
+    /// Of the groups.
+    pub(super) fn variances(&self) -> Vec<f64> {
+        self.groups.iter().map(|group| group.noise.variance()).collect()
+    }
+
+    /// The noise of the first group.
+    pub(super) fn first_noise(&self) -> &MeasurementNoise {
+        &self.groups[0].noise
+    }
+
+    /// Adds exact noise to every measurement: the only place where counts and noise meet.
+    ///
+    /// # Panics
+    /// If the groups are those of another number of measurements.
+    fn add_noise<R: RandomWords + ?Sized>(&self, measured: &mut [i64], words: &mut R) {
+        let mut rest = measured;
+        for group in &self.groups {
+            let (own, others) = rest.split_at_mut(group.measurements);
+            for chunk in own.chunks_mut(DRAWS_AT_A_TIME) {
+                done(chunk.len() as u64);
+                for value in chunk {
+                    // a sum beyond i64 stays at its end, which is post-processing
+                    *value = value.saturating_add(group.noise.sample(words));
+                }
+            }
+            rest = others;
+        }
+        // a measurement without noise would be published as it is
+        assert!(rest.is_empty(), "{} measurements belong to no group", rest.len());
+    }
+}
+
+/// A mechanism over counts, of bins on a line or of cells of a grid, with all its parameters
+/// settled.
+///
+/// Neighbours differ by one row, so by 1 in one count. Lists of another length break the contract
+/// and may panic.
+pub trait CountMechanism {
+    /// With their noise, and what a row moves them by.
+    fn measurements(&self) -> &Measurements;
+
+    /// What is counted at most in one place, lest an integer overflow: 2^62 over the most that a
+    /// measurement can be if every place holds one row. A limit for each count by itself, unlike
+    /// one for their sum, leaves the sensitivity as it is.
+    fn largest_count(&self) -> u64;
+
+    /// The exact integers that noise is added to, the groups' one after another.
+    ///
+    /// `counts`: each at most [`CountMechanism::largest_count`].
+    fn measure(&self, counts: &[u64]) -> Vec<i64>;
+}
+
+/// What a mechanism measures, with noise. A count beyond the largest that it takes is taken for
+/// that, one by one, which keeps the sensitivity.
+pub(super) fn noisy<M: CountMechanism + ?Sized, R: RandomWords + ?Sized>(
+    mechanism: &M,
+    counts: &[u64],
+    words: &mut R,
+) -> Vec<i64> {
+    let largest = mechanism.largest_count();
+    let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
+    let mut noisy = mechanism.measure(&counts);
+    drop(counts);
+    mechanism.measurements().add_noise(&mut noisy, words);
+    noisy
+}
+
+/// Counts as signed integers.
+pub(super) fn signed(counts: &[u64]) -> Vec<i64> {
+    counts.iter().map(|&count| count as i64).collect()
+}

@@ -1,0 +1,233 @@
+//! The closed form for any workload, by its Gram matrix.
+
+use crate::noise::ScaleError;
+use crate::ranges::calibration::Calibration;
+use crate::ranges::convolution::resolution;
+use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
+use crate::ranges::mechanism::{RangeMechanism, running_sums};
+use crate::ranges::workload::{Spread, Workload};
+use crate::work::poll;
+use nalgebra::{DMatrix, SymmetricEigen};
+use num_rational::Ratio;
+use std::fmt;
+use std::ops::Range;
+
+/// The most bins of a [`DenseStrategy`], which takes time n^3.
+pub const MAX_DENSE_BINS: usize = 1024;
+
+/// Eigenvalues of the Gram matrix count as at least this share of the largest one: what a workload
+/// does not ask for is measured, too, if only faintly, and every range has an answer.
+const FLOOR: f64 = 1e-12;
+
+/// How far, in units of the largest entry, a Gram matrix may be from symmetric, and how far below
+/// 0, in units of the largest eigenvalue, its eigenvalues may be.
+const TOLERANCE: f64 = 1e-9;
+
+/// Why there is no strategy for a workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum GramError {
+    Noise(ScaleError),
+    /// No bins, or more than [`MAX_DENSE_BINS`].
+    Bins,
+    /// Not as many entries as bins squared.
+    Shape,
+    /// An entry that is not finite, or different from the one across the diagonal, or an
+    /// eigenvalue below 0: not the Gram matrix of any workload.
+    NotGram,
+    /// All entries are 0: no question asks for anything.
+    Empty,
+}
+
+impl fmt::Display for GramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GramError::Noise(error) => write!(f, "the budget {error}"),
+            GramError::Bins => write!(f, "the number of bins must be 1 to {MAX_DENSE_BINS}"),
+            GramError::Shape => write!(f, "the Gram matrix must have one row and column per bin"),
+            GramError::NotGram => {
+                write!(f, "the Gram matrix must be symmetric and positive semidefinite")
+            }
+            GramError::Empty => write!(f, "the workload is empty"),
+        }
+    }
+}
+
+impl std::error::Error for GramError {}
+
+impl From<ScaleError> for GramError {
+    fn from(error: ScaleError) -> GramError {
+        GramError::Noise(error)
+    }
+}
+
+/// The Gram matrix, row by row, of ranges of bins; parts outside of the bins count nothing.
+pub fn gram_of_ranges(bins: usize, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<f64> {
+    // corners of squares, of which the sums over rows and columns are the squares
+    let mut corners = DMatrix::<f64>::zeros(bins + 1, bins + 1);
+    for range in ranges {
+        let (lo, hi) = (range.start.min(bins), range.end.min(bins));
+        if lo < hi {
+            corners[(lo, lo)] += 1.0;
+            corners[(hi, hi)] += 1.0;
+            corners[(lo, hi)] -= 1.0;
+            corners[(hi, lo)] -= 1.0;
+        }
+    }
+    sum_over_rows_and_columns(&mut corners);
+    let gram = corners.view((0, 0), (bins, bins));
+    gram.iter().copied().collect()
+}
+
+/// Every entry becomes the sum of those at or before it in row and column.
+fn sum_over_rows_and_columns(matrix: &mut DMatrix<f64>) {
+    for j in 0..matrix.ncols() {
+        for i in 0..matrix.nrows() {
+            let above = if i > 0 { matrix[(i - 1, j)] } else { 0.0 };
+            matrix[(i, j)] += above;
+        }
+    }
+    for j in 1..matrix.ncols() {
+        for i in 0..matrix.nrows() {
+            let left = matrix[(i, j - 1)];
+            matrix[(i, j)] += left;
+        }
+    }
+}
+
+/// The strategy for one workload, with its noise.
+#[derive(Debug, Clone)]
+pub struct DenseStrategy {
+    /// B.
+    strategy: DMatrix<i64>,
+    measurements: Measurements,
+    /// B^-1.
+    inverse: DMatrix<f64>,
+    /// The covariance of the sums of the first 0, 1, ... n bins.
+    of_prefixes: DMatrix<f64>,
+}
+
+impl DenseStrategy {
+    /// For `bins` bins and the Gram matrix of a workload, row by row: entry i, j is the sum over
+    /// the questions of the product of what they multiply bins i and j with. `calibration`: of all
+    /// measurements together. Time: n^3, about a second for 1024 bins.
+    ///
+    /// # Panics
+    /// If the groups are to have noise of their own.
+    pub fn new(
+        bins: usize,
+        gram: &[f64],
+        calibration: &Calibration,
+    ) -> Result<DenseStrategy, GramError> {
+        if !(1..=MAX_DENSE_BINS).contains(&bins) {
+            return Err(GramError::Bins);
+        }
+        poll();
+        let strategy = closed_form(bins, gram)?;
+        poll();
+        let scale = f64::from(resolution(calibration.rho())).exp2();
+        // no entry of a column of length 1 is larger, but for roundoff: squares sum to 2^62 at most
+        let strategy = strategy.map(|entry| (entry * scale).round().clamp(-scale, scale) as i64);
+        let square = |entry: &i64| entry.unsigned_abs().pow(2);
+        let columns = strategy.column_iter().map(|column| column.iter().map(square).sum::<u64>());
+        let sensitivity_squared = columns.max().expect("at least one bin");
+        let group = [(bins, Ratio::from(1))];
+        let measurements = Measurements::together(sensitivity_squared.into(), group, calibration)?;
+
+        let inverse = strategy.map(|entry| entry as f64).try_inverse().ok_or(GramError::NotGram)?;
+        poll();
+        let covariance = &inverse * inverse.transpose() * measurements.first_noise().variance();
+        let mut of_prefixes = covariance.insert_row(0, 0.0).insert_column(0, 0.0);
+        sum_over_rows_and_columns(&mut of_prefixes);
+        Ok(DenseStrategy { strategy, measurements, inverse, of_prefixes })
+    }
+}
+
+impl CountMechanism for DenseStrategy {
+    fn measurements(&self) -> &Measurements {
+        &self.measurements
+    }
+
+    fn largest_count(&self) -> u64 {
+        let rows = self.strategy.row_iter();
+        let sums = rows.map(|row| row.iter().map(|entry| entry.unsigned_abs()).sum::<u64>());
+        MEASURED_LIMIT / sums.max().unwrap_or(1)
+    }
+
+    fn measure(&self, counts: &[u64]) -> Vec<i64> {
+        poll();
+        let mut measured = vec![0; self.bins()];
+        for (column, &count) in self.strategy.column_iter().zip(counts) {
+            for (value, entry) in measured.iter_mut().zip(column.iter()) {
+                *value += entry * count as i64;
+            }
+        }
+        measured
+    }
+}
+
+impl RangeMechanism for DenseStrategy {
+    fn bins(&self) -> usize {
+        self.strategy.ncols()
+    }
+
+    fn reconstruct(&self, noisy: &[i64]) -> Vec<f64> {
+        poll();
+        let noisy = DMatrix::from_iterator(noisy.len(), 1, noisy.iter().map(|&y| y as f64));
+        let bins = &self.inverse * noisy;
+        running_sums(bins.as_slice().iter().copied())
+    }
+
+    /// Time: constant.
+    fn variance(&self, range: Range<usize>) -> f64 {
+        if range.is_empty() {
+            return 0.0;
+        }
+        let (lo, hi) = (range.start, range.end);
+        let covariance = |i, j| self.of_prefixes[(i, j)];
+        covariance(lo, lo) + covariance(hi, hi) - covariance(lo, hi) - covariance(hi, lo)
+    }
+
+    fn spread(&self, workload: Workload) -> Spread {
+        self.spread_over(&mut workload.ranges(self.bins()))
+    }
+
+    fn mean_over_all(&self) -> f64 {
+        self.spread(Workload::All).mean
+    }
+
+    fn max_over_all(&self) -> f64 {
+        self.spread(Workload::All).max
+    }
+}
+
+/// G^(1/4) with its columns scaled to length 1.
+pub(super) fn closed_form(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, GramError> {
+    if gram.len() != bins * bins {
+        return Err(GramError::Shape);
+    }
+    let gram = DMatrix::from_row_slice(bins, bins, gram);
+    let largest = gram.amax();
+    if gram.iter().any(|entry| !entry.is_finite()) {
+        return Err(GramError::NotGram);
+    }
+    if largest == 0.0 {
+        return Err(GramError::Empty);
+    }
+    let gram = gram / largest;
+    if (&gram - gram.transpose()).amax() > TOLERANCE {
+        return Err(GramError::NotGram);
+    }
+    let eigen = SymmetricEigen::new(gram);
+    let largest = eigen.eigenvalues.max();
+    if eigen.eigenvalues.min() < -TOLERANCE * largest {
+        return Err(GramError::NotGram);
+    }
+    poll();
+    let roots = eigen.eigenvalues.map(|value| value.max(FLOOR * largest).powf(0.25));
+    let vectors = &eigen.eigenvectors;
+    let mut root = vectors * DMatrix::from_diagonal(&roots) * vectors.transpose();
+    for mut column in root.column_iter_mut() {
+        column.normalize_mut();
+    }
+    Ok(root)
+}
