@@ -11,6 +11,7 @@
 //! every constraint. The integers need not be the best: [`CumulativeFit::cost`] and
 //! [`CumulativeFit::lower_bound`] enclose the optimum.
 
+mod dual;
 mod relaxation;
 mod rounding;
 
