@@ -11,6 +11,7 @@ FOR_PG = --no-default-features --features pg$(PG_MAJOR)
 
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 LIBRARY := $(BUILT)/release/libpg_dp.so
+SCRIPT := $(BUILT)/pg_dp--$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_dp.control).sql
 START := $(shell date +%s)
 RUNS ?= 30
 
@@ -60,16 +61,21 @@ build: packages ## build the extension
 	@echo '==> building pg_dp for PostgreSQL $(PG_MAJOR)$(if $(wildcard $(LIBRARY)),, (first time: about 3 minutes))' >&2
 	@PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' cargo build --release $(FOR_PG) >&2
 
+# The parts in the order of their numbers. The folder has changed when one was added or removed.
+$(SCRIPT): sql $(wildcard sql/*.sql) pg_dp.control
+	@mkdir -p $(@D)
+	@cat sql/*.sql >$@
+
 # Only what has changed. install(1) writes a new file instead of into the old one, which running servers have mapped.
-install: build ## install it where that PostgreSQL looks for extensions
+install: build $(SCRIPT) ## install it where that PostgreSQL looks for extensions
 	@put() { \
 	    cmp -s "$$1" "$$2" && return; \
 	    echo "==> installing $$2" >&2; \
 	    $$([ -w "$$(dirname "$$2")" ] || echo sudo) install -m "$$3" "$$1" "$$2" >&2; \
 	}; \
 	put $(LIBRARY) "$$($(PG_CONFIG) --pkglibdir)/pg_dp.so" 755; \
-	for file in pg_dp.control sql/pg_dp--*.sql; do \
-	    put $$file "$$($(PG_CONFIG) --sharedir)/extension/$${file#sql/}" 644; \
+	for file in pg_dp.control $(SCRIPT); do \
+	    put $$file "$$($(PG_CONFIG) --sharedir)/extension/$${file##*/}" 644; \
 	done
 
 start: install

@@ -36,3 +36,10 @@ SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
    AND d.classid NOT IN ('pg_type'::regclass)
    AND obj_description(objid, classid::regclass::name) IS NULL
    AND pg_describe_object(classid, objid, objsubid) NOT LIKE 'sequence%';
+-- in one sentence, which fits on a line
+SELECT pg_describe_object(c.classoid, c.objoid, c.objsubid) AS more_than_a_sentence
+  FROM pg_description AS c
+  JOIN pg_depend AS d ON (d.classid, d.objid) = (c.classoid, c.objoid) AND d.deptype = 'e'
+  JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'pg_dp'
+ WHERE d.refclassid = 'pg_extension'::regclass
+   AND (c.description ~ '[.;] |[.;]$' OR length(c.description) > 100);

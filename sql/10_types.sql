@@ -1,0 +1,117 @@
+-- Types -----------------------------------------------------------------------------------------
+
+CREATE TYPE @extschema@.coco;
+CREATE FUNCTION @extschema@.coco_in(cstring) RETURNS @extschema@.coco
+    AS 'MODULE_PATHNAME', 'coco_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.coco_out(@extschema@.coco) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'coco_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.coco_recv(internal) RETURNS @extschema@.coco
+    AS 'MODULE_PATHNAME', 'coco_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.coco_send(@extschema@.coco) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'coco_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.coco (
+    INPUT = @extschema@.coco_in, OUTPUT = @extschema@.coco_out,
+    RECEIVE = @extschema@.coco_recv, SEND = @extschema@.coco_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended
+);
+COMMENT ON TYPE @extschema@.coco IS
+    'exact, CONFIDENTIAL count-of-counts histogram: how many groups there are of each size';
+COMMENT ON FUNCTION @extschema@.coco_in(cstring) IS 'text input of coco';
+COMMENT ON FUNCTION @extschema@.coco_out(@extschema@.coco) IS 'text output of coco';
+COMMENT ON FUNCTION @extschema@.coco_recv(internal) IS 'binary input of coco';
+COMMENT ON FUNCTION @extschema@.coco_send(@extschema@.coco) IS 'binary output of coco';
+
+CREATE TYPE @extschema@.dp_coco;
+CREATE FUNCTION @extschema@.dp_coco_in(cstring) RETURNS @extschema@.dp_coco
+    AS 'MODULE_PATHNAME', 'dp_coco_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_coco_out(@extschema@.dp_coco) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_coco_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_coco_recv(internal) RETURNS @extschema@.dp_coco
+    AS 'MODULE_PATHNAME', 'dp_coco_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_coco_send(@extschema@.dp_coco) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_coco_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- a category of released types: what is written in quotes, as in dp_unnest('{1:2}'), is a dp_coco
+CREATE TYPE @extschema@.dp_coco (
+    INPUT = @extschema@.dp_coco_in, OUTPUT = @extschema@.dp_coco_out,
+    RECEIVE = @extschema@.dp_coco_recv, SEND = @extschema@.dp_coco_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd', PREFERRED = true
+);
+COMMENT ON TYPE @extschema@.dp_coco IS
+    'released, differentially private histogram: how many groups there are of each size';
+COMMENT ON FUNCTION @extschema@.dp_coco_in(cstring) IS 'text input of dp_coco';
+COMMENT ON FUNCTION @extschema@.dp_coco_out(@extschema@.dp_coco) IS 'text output of dp_coco';
+COMMENT ON FUNCTION @extschema@.dp_coco_recv(internal) IS 'binary input of dp_coco';
+COMMENT ON FUNCTION @extschema@.dp_coco_send(@extschema@.dp_coco) IS 'binary output of dp_coco';
+
+CREATE TYPE @extschema@.bins;
+CREATE FUNCTION @extschema@.bins_in(cstring) RETURNS @extschema@.bins
+    AS 'MODULE_PATHNAME', 'bins_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.bins_out(@extschema@.bins) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'bins_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.bins_recv(internal) RETURNS @extschema@.bins
+    AS 'MODULE_PATHNAME', 'bins_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.bins_send(@extschema@.bins) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'bins_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.bins (
+    INPUT = @extschema@.bins_in, OUTPUT = @extschema@.bins_out,
+    RECEIVE = @extschema@.bins_recv, SEND = @extschema@.bins_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended
+);
+COMMENT ON TYPE @extschema@.bins IS
+    'exact, CONFIDENTIAL histogram: how many rows there are in each of consecutive bins';
+COMMENT ON FUNCTION @extschema@.bins_in(cstring) IS 'text input of bins';
+COMMENT ON FUNCTION @extschema@.bins_out(@extschema@.bins) IS 'text output of bins';
+COMMENT ON FUNCTION @extschema@.bins_recv(internal) IS 'binary input of bins';
+COMMENT ON FUNCTION @extschema@.bins_send(@extschema@.bins) IS 'binary output of bins';
+
+CREATE TYPE @extschema@.dp_ranges;
+CREATE FUNCTION @extschema@.dp_ranges_in(cstring) RETURNS @extschema@.dp_ranges
+    AS 'MODULE_PATHNAME', 'dp_ranges_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_ranges_out(@extschema@.dp_ranges) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_ranges_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_ranges_recv(internal) RETURNS @extschema@.dp_ranges
+    AS 'MODULE_PATHNAME', 'dp_ranges_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_ranges_send(@extschema@.dp_ranges) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_ranges_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.dp_ranges (
+    INPUT = @extschema@.dp_ranges_in, OUTPUT = @extschema@.dp_ranges_out,
+    RECEIVE = @extschema@.dp_ranges_recv, SEND = @extschema@.dp_ranges_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd'
+);
+COMMENT ON TYPE @extschema@.dp_ranges IS
+    'released, differentially private histogram over bins, which answers any range';
+COMMENT ON FUNCTION @extschema@.dp_ranges_in(cstring) IS 'text input of dp_ranges';
+COMMENT ON FUNCTION @extschema@.dp_ranges_out(@extschema@.dp_ranges) IS 'text output of dp_ranges';
+COMMENT ON FUNCTION @extschema@.dp_ranges_recv(internal) IS 'binary input of dp_ranges';
+COMMENT ON FUNCTION @extschema@.dp_ranges_send(@extschema@.dp_ranges) IS
+    'binary output of dp_ranges';
+
+-- there is no cast between confidential and released types, on purpose
+CREATE FUNCTION @extschema@.coco_to_jsonb(@extschema@.coco) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'coco_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.coco_to_jsonb(@extschema@.coco) IS 'inside of the cast to jsonb';
+CREATE CAST (@extschema@.coco AS jsonb) WITH FUNCTION @extschema@.coco_to_jsonb(@extschema@.coco);
+COMMENT ON CAST (@extschema@.coco AS jsonb) IS '{"size": groups, ...}';
+CREATE FUNCTION @extschema@.dp_coco_to_jsonb(@extschema@.dp_coco) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'dp_coco_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.dp_coco_to_jsonb(@extschema@.dp_coco) IS
+    'inside of the cast to jsonb';
+CREATE CAST (@extschema@.dp_coco AS jsonb)
+    WITH FUNCTION @extschema@.dp_coco_to_jsonb(@extschema@.dp_coco);
+COMMENT ON CAST (@extschema@.dp_coco AS jsonb) IS '{"size": groups, ...}';
+CREATE FUNCTION @extschema@.bins_to_jsonb(@extschema@.bins) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'bins_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.bins_to_jsonb(@extschema@.bins) IS 'inside of the cast to jsonb';
+CREATE CAST (@extschema@.bins AS jsonb) WITH FUNCTION @extschema@.bins_to_jsonb(@extschema@.bins);
+COMMENT ON CAST (@extschema@.bins AS jsonb) IS
+    '{"lo": lo, "hi": hi, "counts": {"bin": count, ...}}';
+CREATE FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'dp_ranges_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges) IS
+    'inside of the cast to jsonb';
+CREATE CAST (@extschema@.dp_ranges AS jsonb)
+    WITH FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges);
+COMMENT ON CAST (@extschema@.dp_ranges AS jsonb) IS
+    'what was released: bounds, method, parameters, running sums of the noisy counts';
+
+

@@ -1,0 +1,48 @@
+-- Exact aggregates ------------------------------------------------------------------------------
+
+CREATE FUNCTION @extschema@.coco_add(@extschema@.coco, size bigint) RETURNS @extschema@.coco
+    AS 'MODULE_PATHNAME', 'coco_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.coco_add(@extschema@.coco, bigint) IS
+    'adds one group to a histogram';
+CREATE FUNCTION @extschema@.coco_merge(@extschema@.coco, @extschema@.coco) RETURNS @extschema@.coco
+    AS 'MODULE_PATHNAME', 'coco_merge_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.coco_merge(@extschema@.coco, @extschema@.coco) IS
+    'adds one histogram to another';
+
+CREATE AGGREGATE @extschema@.coco_agg(size bigint) (
+    SFUNC = @extschema@.coco_add, STYPE = @extschema@.coco, INITCOND = '{}',
+    COMBINEFUNC = @extschema@.coco_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.coco_agg(bigint) IS
+    'exact histogram of group sizes, one input row per group';
+CREATE AGGREGATE @extschema@.coco_agg(h @extschema@.coco) (
+    SFUNC = @extschema@.coco_merge, STYPE = @extschema@.coco, INITCOND = '{}',
+    COMBINEFUNC = @extschema@.coco_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.coco_agg(@extschema@.coco) IS
+    'exact histogram of all the groups of several histograms';
+
+CREATE FUNCTION @extschema@.bins_add(@extschema@.bins, bin bigint, lo bigint, hi bigint)
+    RETURNS @extschema@.bins
+    AS 'MODULE_PATHNAME', 'bins_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.bins_add(@extschema@.bins, bigint, bigint, bigint) IS
+    'counts one row in its bin';
+CREATE FUNCTION @extschema@.bins_merge(@extschema@.bins, @extschema@.bins) RETURNS @extschema@.bins
+    AS 'MODULE_PATHNAME', 'bins_merge_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.bins_merge(@extschema@.bins, @extschema@.bins) IS
+    'adds counts to others with the same bounds';
+
+CREATE AGGREGATE @extschema@.bins_agg(bin bigint, lo bigint, hi bigint) (
+    SFUNC = @extschema@.bins_add, STYPE = @extschema@.bins,
+    COMBINEFUNC = @extschema@.bins_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.bins_agg(bigint, bigint, bigint) IS
+    'exact counts of the bins lo to hi - 1, one input row each';
+CREATE AGGREGATE @extschema@.bins_agg(b @extschema@.bins) (
+    SFUNC = @extschema@.bins_merge, STYPE = @extschema@.bins,
+    COMBINEFUNC = @extschema@.bins_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.bins_agg(@extschema@.bins) IS
+    'exact counts of several values of type bins with the same bounds';
+
+

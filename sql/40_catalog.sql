@@ -1,0 +1,188 @@
+-- The catalog -----------------------------------------------------------------------------------
+
+CREATE SCHEMA dp;
+COMMENT ON SCHEMA dp IS 'pg_dp: datasets, budget ledger, stored releases';
+REVOKE ALL ON SCHEMA dp FROM PUBLIC;
+GRANT USAGE ON SCHEMA dp TO PUBLIC;
+
+-- Columns are explained by the comments on the views, which are what users read. Roles and
+-- relations are kept by number and by name. A column of type regrole or regclass would make the
+-- restore of the whole ledger fail where one role or table is missing; a number alone could mean
+-- another one.
+CREATE FUNCTION dp.role(role oid, name text) RETURNS oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN pg_catalog.pg_get_userbyid(role) = name THEN role ELSE 10::oid END;
+COMMENT ON FUNCTION dp.role(oid, text) IS
+    'the role, if it is still the one of that name, or else the first superuser';
+
+-- Datasets whose tables share rows add up, and the public table of one must not have its private
+-- rows.
+CREATE FUNCTION dp.tables_behind(relation oid) RETURNS SETOF oid
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp ROWS 10
+BEGIN ATOMIC
+    WITH RECURSIVE behind (class, object) AS (
+        SELECT 'pg_catalog.pg_class'::regclass::oid, relation
+        UNION
+        SELECT next.class, next.object
+          FROM behind AS b CROSS JOIN LATERAL (
+            SELECT b.class, i.inhrelid FROM pg_catalog.pg_inherits AS i
+             WHERE b.class = 'pg_catalog.pg_class'::regclass AND i.inhparent = b.object
+            UNION ALL -- the query of a view
+            SELECT e.refclassid, e.refobjid
+              FROM pg_catalog.pg_rewrite AS w
+              JOIN pg_catalog.pg_depend AS e
+                   ON e.classid = 'pg_catalog.pg_rewrite'::regclass AND e.objid = w.oid
+             WHERE b.class = 'pg_catalog.pg_class'::regclass
+               AND w.ev_class = b.object AND w.ev_type = '1'
+            UNION ALL -- a function that is called there, if its body is no string
+            SELECT e.refclassid, e.refobjid FROM pg_catalog.pg_depend AS e
+             WHERE b.class = 'pg_catalog.pg_proc'::regclass
+               AND e.classid = b.class AND e.objid = b.object
+          ) AS next (class, object)
+         WHERE next.class IN ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass)
+    )
+    SELECT b.object FROM behind AS b WHERE b.class = 'pg_catalog.pg_class'::regclass;
+END;
+COMMENT ON FUNCTION dp.tables_behind(oid) IS
+    'the relations from which one has its rows: itself, its children, what a view reads';
+
+CREATE TABLE dp.dataset (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    owner oid NOT NULL,
+    owner_name text NOT NULL,
+    entities oid NOT NULL,
+    entities_name text NOT NULL,
+    groups oid,
+    groups_name text,
+    group_key text[] NOT NULL,
+    hierarchy text[] NOT NULL,
+    size_column text,
+    privacy_unit text,
+    max_rows_per_unit integer NOT NULL DEFAULT 1 CHECK (max_rows_per_unit > 0),
+    fingerprint text NOT NULL, -- of the tables and columns as they were declared
+    epsilon_budget numeric NOT NULL CHECK (epsilon_budget > 0),
+    delta_budget numeric NOT NULL CHECK (delta_budget >= 0),
+    smallest_charge numeric NOT NULL CHECK (smallest_charge > 0),
+    epsilon_sum numeric NOT NULL DEFAULT 0,
+    delta_sum numeric NOT NULL DEFAULT 0,
+    rho_sum numeric NOT NULL DEFAULT 0,
+    releases bigint NOT NULL DEFAULT 0,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    dropped_at timestamptz -- a dropped dataset stays, for its ledger
+);
+CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
+COMMENT ON TABLE dp.dataset IS
+    'declared datasets and their budgets, dropped ones included, which dp.datasets shows';
+
+CREATE TABLE dp.access (
+    dataset bigint NOT NULL REFERENCES dp.dataset,
+    grantee oid NOT NULL,
+    grantee_name text NOT NULL,
+    epsilon_limit numeric CHECK (epsilon_limit > 0),
+    epsilon_spent numeric NOT NULL DEFAULT 0,
+    revoked boolean NOT NULL DEFAULT false, -- a role that gets it back has still spent what it has
+    granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    granted_by text NOT NULL,
+    PRIMARY KEY (dataset, grantee)
+);
+COMMENT ON TABLE dp.access IS
+    'who may release from a dataset besides its owner, which dp.grants shows';
+
+-- The ledger. A server that was restored, promoted, or got the extension anew is another one than
+-- made the entries before: its entries start a new epoch.
+CREATE TABLE dp.epoch (
+    n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    identity text NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE dp.epoch IS 'the lives of this ledger: a restore or a promotion starts a new one';
+
+CREATE TABLE dp.charge (
+    id bigint PRIMARY KEY, -- without gaps
+    epoch bigint NOT NULL REFERENCES dp.epoch,
+    charged_at timestamptz NOT NULL,
+    charged_by text NOT NULL,
+    dataset bigint NOT NULL REFERENCES dp.dataset,
+    function text NOT NULL,
+    epsilon numeric NOT NULL CHECK (epsilon >= 0),
+    delta numeric NOT NULL CHECK (delta >= 0),
+    rho numeric NOT NULL CHECK (rho >= 0),
+    parameters jsonb NOT NULL,
+    hash bytea NOT NULL
+);
+COMMENT ON TABLE dp.charge IS 'every charge to a budget, append-only, which dp.ledger shows';
+
+CREATE FUNCTION dp.identity() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN ( -- the timeline that is written now; the control file tells that of the last checkpoint
+    SELECT concat_ws('/', s.system_identifier,
+                     substr(pg_catalog.pg_walfile_name(
+                         pg_catalog.pg_current_wal_insert_lsn()), 1, 8),
+                     d.oid, e.oid)
+      FROM pg_catalog.pg_control_system() AS s, pg_catalog.pg_database AS d,
+           pg_catalog.pg_extension AS e
+     WHERE d.datname = pg_catalog.current_database() AND e.extname = 'pg_dp');
+COMMENT ON FUNCTION dp.identity() IS 'which server, timeline, database and installation this is';
+REVOKE EXECUTE ON FUNCTION dp.identity() FROM PUBLIC;
+
+-- PostgreSQL's own sha256: an auditor can recompute the chain without our code.
+CREATE FUNCTION dp.charge_hash(
+        previous bytea, id bigint, epoch bigint, charged_at timestamptz, charged_by text,
+        dataset bigint, function text, epsilon numeric, delta numeric, rho numeric,
+        parameters jsonb)
+    RETURNS bytea LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN pg_catalog.sha256(
+    coalesce(previous, ''::bytea)
+    || pg_catalog.convert_to(pg_catalog.jsonb_build_array(
+           id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
+           charged_by, dataset, function, pg_catalog.trim_scale(epsilon)::text,
+           pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters
+       )::text, 'UTF8'));
+COMMENT ON FUNCTION dp.charge_hash(
+        bytea, bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric,
+        jsonb)
+    IS 'a link of the ledger''s hash chain: SHA-256 of the link before and of the entry';
+
+CREATE FUNCTION dp.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE 'the ledger can only be added to' USING ERRCODE = 'object_not_in_prerequisite_state';
+END $$;
+COMMENT ON FUNCTION dp.refuse_change() IS 'keeps the ledger append-only';
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dp.charge
+    FOR EACH STATEMENT EXECUTE FUNCTION dp.refuse_change();
+-- also with session_replication_role = replica
+ALTER TABLE dp.charge ENABLE ALWAYS TRIGGER append_only;
+
+CREATE TABLE dp.release (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    dataset bigint NOT NULL REFERENCES dp.dataset,
+    name text NOT NULL,
+    charge bigint NOT NULL, -- no foreign key: a snapshot taken before the charge does not see it
+    released_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    parameters jsonb NOT NULL,
+    UNIQUE (dataset, name)
+);
+COMMENT ON TABLE dp.release IS 'releases that were stored under a name, which dp.releases shows';
+
+CREATE TABLE dp.release_region (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- the regions' order: level by level
+    path text[] NOT NULL,
+    histogram @extschema@.dp_coco NOT NULL,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_region IS 'the regions of stored releases, which dp.release_rows shows';
+
+SELECT pg_catalog.pg_extension_config_dump('dp.dataset', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.dataset_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.access', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.epoch', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.epoch_n_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.charge', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_region', '');
+
+

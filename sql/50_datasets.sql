@@ -1,0 +1,89 @@
+-- Datasets and budgets --------------------------------------------------------------------------
+
+CREATE FUNCTION @extschema@.dp_create_dataset(
+        name text, entities regclass, group_key text[], hierarchy text[],
+        groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
+        epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
+        privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_create_dataset(
+        text, regclass, text[], text[], regclass, text, float8, float8, text, integer)
+    IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
+
+CREATE FUNCTION @extschema@.dp_confirm_dataset(name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_confirm_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_confirm_dataset(text) IS
+    'confirms that a dataset whose tables were changed still means what it did';
+
+CREATE FUNCTION @extschema@.dp_drop_dataset(name text) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_drop_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_drop_dataset(text) IS 'forgets a dataset, but not its ledger';
+
+CREATE FUNCTION @extschema@.dp_set_smallest_charge(dataset text, epsilon float8) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_set_smallest_charge_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_set_smallest_charge(text, float8) IS
+    'sets the least epsilon of a release by a role that the dataset was granted to';
+
+CREATE FUNCTION @extschema@.dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8) IS
+    'lets a role release from a dataset, up to epsilon_limit of its budget';
+
+CREATE FUNCTION @extschema@.dp_revoke(dataset text, role regrole) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_revoke_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_revoke(text, regrole) IS 'takes back what dp_grant gave';
+
+CREATE FUNCTION @extschema@.dp_budget(dataset text)
+    RETURNS TABLE (epsilon_budget numeric, epsilon_spent numeric, epsilon_left numeric,
+                   delta_budget numeric, delta_spent numeric, releases bigint,
+                   epsilon_sum numeric, epsilon_zcdp float8, rho float8)
+    AS 'MODULE_PATHNAME', 'dp_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_budget(text) IS 'what is spent and left of a dataset''s budget';
+
+CREATE FUNCTION @extschema@.dp_verify_ledger()
+    RETURNS TABLE (entries bigint, epochs bigint, whole boolean, problem text)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp ROWS 1
+BEGIN ATOMIC
+    WITH chained AS (
+        SELECT c.id, c.id = row_number() OVER by_id AS in_order,
+               c.hash = dp.charge_hash(
+                   lag(c.hash) OVER by_id, c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
+                   c.function, c.epsilon, c.delta, c.rho, c.parameters) AS linked
+          FROM dp.charge AS c WINDOW by_id AS (ORDER BY c.id)
+    ), broken AS (
+        SELECT min(id) FILTER (WHERE NOT (in_order AND linked)) AS first FROM chained
+    ), unbalanced AS (
+        SELECT min(d.id) AS first
+          FROM dp.dataset AS d
+          LEFT JOIN (SELECT dataset, count(*) AS n, sum(epsilon) AS epsilon, sum(delta) AS delta,
+                            sum(rho) AS rho
+                       FROM dp.charge GROUP BY dataset) AS c ON c.dataset = d.id
+         WHERE (d.releases, d.epsilon_sum, d.delta_sum, d.rho_sum)
+               <> (coalesce(c.n, 0), coalesce(c.epsilon, 0), coalesce(c.delta, 0),
+                   coalesce(c.rho, 0))
+    ), problems AS (
+        SELECT CASE WHEN broken.first IS NOT NULL
+                    THEN format('entry %s does not continue the chain', broken.first)
+                    WHEN unbalanced.first IS NOT NULL
+                    THEN format('the sums of dataset number %s are not those of its entries',
+                                unbalanced.first)
+               END AS problem
+          FROM broken, unbalanced
+    )
+    SELECT (SELECT count(*) FROM dp.charge), (SELECT count(*) FROM dp.epoch), p.problem IS NULL,
+           p.problem
+      FROM problems AS p;
+END;
+COMMENT ON FUNCTION @extschema@.dp_verify_ledger() IS
+    'tells whether an entry of the ledger was changed, removed or put in between';
+
+

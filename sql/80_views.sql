@@ -1,0 +1,123 @@
+-- Views of the catalog --------------------------------------------------------------------------
+
+-- Owners see their datasets, grants and charges, grantees what they may use and spent; what was
+-- released is for everyone.
+CREATE VIEW dp.datasets WITH (security_barrier) AS
+    WITH usable AS MATERIALIZED (
+        SELECT d.*, o.owned
+          FROM dp.dataset AS d
+         CROSS JOIN LATERAL (
+            SELECT pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+          ) AS o (owned)
+         WHERE d.dropped_at IS NULL
+           AND (o.owned
+                OR EXISTS (SELECT FROM dp.access AS a
+                            WHERE a.dataset = d.id AND NOT a.revoked
+                              AND pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name),
+                                                         'USAGE')))
+    ), behind AS MATERIALIZED (
+        SELECT d.id, t.relation
+          FROM dp.dataset AS d CROSS JOIN LATERAL dp.tables_behind(d.entities) AS t (relation)
+    )
+    SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities,
+           u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column, u.privacy_unit,
+           u.max_rows_per_unit, b.epsilon_budget, b.epsilon_spent, b.epsilon_left,
+           b.delta_budget, b.delta_spent, b.releases, u.created_at,
+           pg_catalog.trim_scale(u.smallest_charge) AS smallest_charge,
+           -- what was restored has other numbers, until its owner confirms it, but the same name
+           ARRAY(
+               SELECT DISTINCT
+                      o.name || CASE WHEN o.dropped_at IS NULL THEN '' ELSE ' (dropped)' END
+                 FROM dp.dataset AS o
+                WHERE o.id <> u.id AND (o.dropped_at IS NULL OR o.releases > 0)
+                  AND (u.owned OR o.id IN (SELECT v.id FROM usable AS v))
+                  AND (o.entities_name = u.entities_name
+                       OR o.id IN (
+                          SELECT h.id FROM behind AS h
+                           WHERE h.relation IN (
+                              SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
+                ORDER BY 1) AS shares_rows_with
+      FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b;
+COMMENT ON VIEW dp.datasets IS
+    'the datasets that you own or may release from, and what is spent of their budgets';
+COMMENT ON COLUMN dp.datasets.smallest_charge IS
+    'the least epsilon of a release by a role with a grant';
+COMMENT ON COLUMN dp.datasets.shares_rows_with IS
+    'other datasets with rows of the same private table, whose spent budgets add up';
+
+CREATE VIEW dp.grants WITH (security_barrier) AS
+    SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,
+           pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by
+      FROM dp.access AS a JOIN dp.dataset AS d ON d.id = a.dataset
+     WHERE d.dropped_at IS NULL AND NOT a.revoked
+       AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+            OR pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name), 'USAGE'));
+COMMENT ON VIEW dp.grants IS
+    'which roles may release from your datasets, up to which epsilon, and what they spent';
+
+CREATE VIEW dp.ledger WITH (security_barrier) AS
+    SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
+           c.epsilon, c.delta, c.parameters, c.rho, c.epoch, c.hash
+      FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
+     WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
+COMMENT ON VIEW dp.ledger IS
+    'every charge to the budget of a dataset that you own or owned: when, by whom, for what';
+
+CREATE VIEW dp.releases WITH (security_barrier) AS
+    SELECT d.name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
+           (SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id) AS regions
+      FROM dp.release AS r
+      JOIN dp.dataset AS d ON d.id = r.dataset
+      JOIN dp.charge AS c ON c.id = r.charge
+     WHERE d.dropped_at IS NULL;
+COMMENT ON VIEW dp.releases IS
+    'releases that were stored under a name, with the parameters they were made with';
+
+CREATE VIEW dp.release_rows WITH (security_barrier) AS
+    SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
+           h.size, h.groups
+      FROM dp.release AS r
+      JOIN dp.dataset AS d ON d.id = r.dataset
+      JOIN dp.release_region AS g ON g.release = r.id
+     CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
+     WHERE d.dropped_at IS NULL;
+COMMENT ON VIEW dp.release_rows IS 'the rows of all stored releases, for dashboards';
+
+-- How far long functions have come.
+CREATE FUNCTION dp.backend_progress()
+    RETURNS TABLE (pid int, datid oid, function text, dataset bigint, phase text, level int,
+                   levels int, done bigint, total bigint)
+    AS 'MODULE_PATHNAME', 'dp_backend_progress_wrapper'
+    LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION dp.backend_progress() IS
+    'behind the view dp.progress, which explains the columns';
+
+CREATE VIEW dp.progress WITH (security_barrier) AS
+    SELECT p.pid, d.datname, p.function, s.name AS dataset, p.phase, p.level, p.levels, p.done,
+           p.total, p.done::float8 / p.total AS share
+      FROM dp.backend_progress() AS p
+      JOIN pg_catalog.pg_database AS d ON d.oid = p.datid
+      LEFT JOIN dp.dataset AS s ON s.id = p.dataset AND d.datname = pg_catalog.current_database();
+COMMENT ON VIEW dp.progress IS
+    'functions of pg_dp that run now, in any database, and how far they have come';
+COMMENT ON COLUMN dp.progress.pid IS 'the process of the session, as in pg_stat_activity';
+COMMENT ON COLUMN dp.progress.datname IS 'its database';
+COMMENT ON COLUMN dp.progress.function IS 'which function runs';
+COMMENT ON COLUMN dp.progress.dataset IS
+    'the dataset of this database that it releases from, if any';
+COMMENT ON COLUMN dp.progress.phase IS
+    'checking, planning, simulating, charging, reading, measuring, making consistent or storing';
+COMMENT ON COLUMN dp.progress.level IS
+    'the (first) level of the hierarchy that is measured now, 0 for the root';
+COMMENT ON COLUMN dp.progress.levels IS 'how many levels there are';
+COMMENT ON COLUMN dp.progress.done IS
+    'how many regions, blocks of 16,384 numbers, or simulated rounds are done';
+COMMENT ON COLUMN dp.progress.total IS
+    'how many of these the phase has, NULL where that is not known';
+COMMENT ON COLUMN dp.progress.share IS 'how much of the phase is done, from 0 to 1';
+
+GRANT SELECT ON
+    dp.datasets, dp.grants, dp.ledger, dp.releases, dp.release_rows, dp.progress
+    TO PUBLIC;
+
+
