@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration(Kind);
 
-//
 // Stored in releases by their position: a new one goes to the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Kind {

@@ -14,6 +14,35 @@ use crate::privacy::Epsilon;
 /// The groups of measurements compose sequentially. With discrete Laplace noise the release
 /// satisfies [`Plan::epsilon`]-differential privacy, with discrete Gaussian noise
 /// [`Plan::rho`]-zCDP and by it ([`Plan::epsilon`], [`Plan::delta`]).
+///
+/// ```
+/// # use pg_dp::charge::Receipt;
+/// # use pg_dp::noise::words_from_system;
+/// # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+/// let method = MethodChoice::parse("flat")?;
+/// let (bins, epsilon, delta, rows_per_unit) = (3, 1.0, 0.0, 1);
+/// let plan = RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method })?;
+/// let release = Receipt::uncharged(plan).release(&[3, 1, 2], &mut words_from_system()?);
+/// println!("{}", release.sum(0..2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Without a receipt nothing is drawn, and noise has no other price than its own:
+///
+/// ```compile_fail,E0599
+/// # use pg_dp::noise::words_from_system;
+/// # use pg_dp::ranges::RangePlan;
+/// fn drawn_without_a_receipt(plan: RangePlan) {
+///     plan.release(&[3, 1, 2], &mut words_from_system().unwrap());
+/// }
+/// ```
+///
+/// ```compile_fail,E0451
+/// # use pg_dp::ranges::RangePlan;
+/// fn at_the_price_of_another(plan: RangePlan, cheaper: RangePlan) -> RangePlan {
+///     RangePlan { price: cheaper.price, ..plan }
+/// }
+/// ```
 pub struct Plan<P: Parameters> {
     price: Price,
     parameters: P,
