@@ -7,7 +7,8 @@ use super::hierarchy::threads;
 use super::progress::{Function, Phase, Progress};
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Request, Shape, Tree, candidates, expected_errors,
+    MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, ReleaseRequest, Shape, Tree, candidates,
+    expected_errors,
 };
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
@@ -68,11 +69,11 @@ fn dp_explain_hierarchy(
     let progress = Progress::start(Function::ExplainHierarchy, Phase::Checking);
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(&dataset);
-    let request = Request {
+    let request = ReleaseRequest {
         max_size,
         shares,
         rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
-        ..Request::new(dataset.source.hierarchy.len() + 1, epsilon)
+        ..ReleaseRequest::new(dataset.source.hierarchy.len() + 1, epsilon)
     };
     let candidates = |groups| {
         candidates(&request, estimators.as_deref(), consistency.as_deref(), groups).map_err(unfit)

@@ -8,7 +8,7 @@ use super::progress::{Function, Phase, Progress};
 use super::session::{as_of_now, as_reader, workers_of_session};
 use crate::charge::Receipt;
 use crate::coco::DpCoco;
-use crate::hierarchy::{Consistency, Mechanism, Observer, Released, Request, Tree};
+use crate::hierarchy::{Consistency, Mechanism, Observer, ReleaseRequest, Released, Tree};
 use crate::noise::words_from_system;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -50,7 +50,7 @@ fn dp_hierarchy_release(
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(&dataset);
     let levels = dataset.source.hierarchy.len() + 1;
-    let request = Request {
+    let request = ReleaseRequest {
         levels,
         epsilon,
         estimators,

@@ -5,7 +5,7 @@ mod bottom_up;
 mod cells;
 mod chain;
 mod cumulative;
-mod known;
+mod known_regions;
 mod matching;
 mod method;
 mod noisy_counts;
@@ -17,7 +17,7 @@ mod totals;
 pub use cells::MAX_CELLS;
 pub use chain::ChainMeasurement;
 pub use cumulative::{CumulativeFit, cumulative};
-pub use known::{Consistent, Quantity};
+pub use known_regions::{Consistent, Quantity};
 pub use matching::{Merge, matched};
 pub use noisy_counts::{NoisyCounts, Weights};
 pub use pgsr::{pgsr, pgsr_relaxed};
@@ -25,7 +25,7 @@ pub use totals::KnownTotals;
 
 pub(super) use cells::{CellWeights, NoisyCells, NoisyRow};
 pub(super) use chain::running_totals;
-pub(super) use known::{CutNoise, Evidence, Known};
+pub(super) use known_regions::{CutNoise, Evidence, KnownRegions};
 pub(super) use noisy_counts::transposed;
 
 use super::observer::Observer;
@@ -130,7 +130,7 @@ impl Consistency {
     }
 
     /// One histogram per region from what is known of each.
-    pub(super) fn apply(self, known: Known, observer: &mut dyn Observer) -> Consistent {
+    pub(super) fn apply(self, known: KnownRegions, observer: &mut dyn Observer) -> Consistent {
         self.method().consistent(known, observer)
     }
 }

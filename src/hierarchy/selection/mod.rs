@@ -18,7 +18,9 @@
 
 use super::distance::level_error;
 use super::observer::Observer;
-use super::plan::{MAX_CANDIDATES, PlanError, ReleasePlan, Request, candidates, names_of_levels};
+use super::plan::{
+    MAX_CANDIDATES, PlanError, ReleasePlan, ReleaseRequest, candidates, names_of_levels,
+};
 use super::release::{ReleaseError, release_sums, sums};
 use super::tree::Tree;
 use crate::charge::{Cost, Costs, Receipt};
@@ -62,7 +64,7 @@ pub struct Released {
 
 impl Mechanism {
     /// Errors: those of [`ReleasePlan::new`]; [`PlanError::Selection`].
-    pub fn new(request: &Request) -> Result<Mechanism, PlanError> {
+    pub fn new(request: &ReleaseRequest) -> Result<Mechanism, PlanError> {
         let choice = request.estimators.iter().find_map(|name| Some((name, candidates(name)?)));
         let Some((written, names)) = choice else {
             return ReleasePlan::new(request).map(Mechanism::Plan);
@@ -79,7 +81,7 @@ impl Mechanism {
         let of_errors = parts.pop().unwrap_or_default();
         let plan = |(name, part): (&String, f64)| {
             let estimators = names_of_levels(name);
-            ReleasePlan::new(&Request { epsilon: part, estimators, ..request.clone() })
+            ReleasePlan::new(&ReleaseRequest { epsilon: part, estimators, ..request.clone() })
         };
         let candidates = names.iter().zip(parts).map(plan).collect::<Result<Vec<_>, _>>()?;
         let sensitivity = m as u64 * request.levels as u64 * u64::from(request.rows_per_unit);

@@ -19,7 +19,7 @@
 //! regions and sizes. Where only the root's total G is given, the root's last count has no noisy
 //! value; its price is always the one to which the leaves respond with G together.
 
-use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, Target, Weights, transposed};
+use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, NoisyTarget, Weights, transposed};
 use crate::hierarchy::consistency::pgsr::last_price;
 use crate::hierarchy::consistency::totals::KnownTotals;
 use crate::work::poll;
@@ -126,14 +126,14 @@ impl<'a> Problem<'a> {
         }
     }
 
-    fn target(&self, region: usize, size: usize) -> Target {
+    fn target(&self, region: usize, size: usize) -> NoisyTarget {
         let cell = region * self.sizes + size;
         let weight = match self.weights {
             Weights::Equal => 1.0,
             Weights::OfRegions(weights) => weights[region],
             Weights::OfCells(_) => self.cell_weights[cell],
         };
-        Target { value: self.values[cell], weight }
+        NoisyTarget { value: self.values[cell], weight }
     }
 
     /// The most that a count of a leaf can be.
@@ -185,7 +185,7 @@ impl<'a> Problem<'a> {
             _ => &seen[self.parents[leaf] * free..][..free],
         };
         let cell = |leaf: usize, size: usize, price: f64| {
-            let Target { value, weight } = self.target(leaf, size);
+            let NoisyTarget { value, weight } = self.target(leaf, size);
             let seen = seen(leaf).get(size).map_or(0.0, |seen| seen + price);
             Plateau { end: size + 1, value: value + seen / (2.0 * weight), weight }
         };
@@ -231,7 +231,7 @@ impl<'a> Problem<'a> {
                     *block = Plateau { value: within, weight: f64::INFINITY, ..*block };
                 }
                 for size in begin..block.end {
-                    let Target { value, weight } = self.target(leaf, size);
+                    let NoisyTarget { value, weight } = self.target(leaf, size);
                     cost += weight * (within - value).powi(2);
                 }
                 if self.inner > 0 {
@@ -253,7 +253,7 @@ impl<'a> Problem<'a> {
                     misses[cell] = 0.0;
                     continue;
                 }
-                let Target { value, weight } = self.target(region, size);
+                let NoisyTarget { value, weight } = self.target(region, size);
                 let sum = misses[cell];
                 cost += weight * (sum - value).powi(2);
                 misses[cell] = value - prices[cell] / (2.0 * weight) - sum;
