@@ -112,6 +112,6 @@ COMMENT ON FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges) IS
 CREATE CAST (@extschema@.dp_ranges AS jsonb)
     WITH FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges);
 COMMENT ON CAST (@extschema@.dp_ranges AS jsonb) IS
-    'what was released: bounds, method, parameters, noisy integers';
+    'what was released: bounds, method, parameters, running sums of the noisy counts';
 
 

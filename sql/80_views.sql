@@ -46,8 +46,8 @@ COMMENT ON COLUMN dp.datasets.shares_rows_with IS
     'other datasets with rows of the same private table, whose spent budgets add up';
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
-    SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit, a.epsilon_spent,
-           a.granted_at, a.granted_by
+    SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,
+           pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by
       FROM dp.access AS a JOIN dp.dataset AS d ON d.id = a.dataset
      WHERE d.dropped_at IS NULL AND NOT a.revoked
        AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
