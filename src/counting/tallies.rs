@@ -16,6 +16,7 @@ use crate::work::{Paced, poll};
 use rand::Rng;
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::iter::repeat;
 
 /// Counts the groups of each region and size.
 pub struct Tallies {
@@ -174,8 +175,10 @@ impl Tallies {
 /// Both lists in one; what is counted in both is added up.
 fn merged(a: &[RegionCount], b: &[RegionCount]) -> Vec<RegionCount> {
     let mut all = Vec::with_capacity(a.len() + b.len());
-    let [mut a, mut b] = [a, b].map(|list| list.iter().copied().paced().peekable());
+    let [mut a, mut b] = [a, b].map(|list| list.iter().copied().peekable());
+    let mut merges = repeat(()).paced();
     while let (Some(&next_a), Some(&next_b)) = (a.peek(), b.peek()) {
+        merges.next();
         let order = next_a.0.cmp(&next_b.0);
         all.push(match order {
             Ordering::Less => next_a,

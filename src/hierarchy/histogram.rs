@@ -62,11 +62,12 @@ impl<P> Receipt<HistogramMechanism, P> {
     ) -> DpCoco {
         let measurement = self.into_mechanism().measurement;
         let numbers = Cell::new(0);
+        let node = measurement.of_groups(truth.groups());
+        let mut noisy = node.noisy(words);
         let add_noise = |exact| {
             numbers.set(numbers.get() + 1);
-            measurement.noise().add(exact, words)
+            noisy(exact)
         };
-        let node = measurement.of_groups(truth.groups());
         let tell = &mut || observer.numbers_measured(numbers.get());
         watched(tell, || node.estimate(truth, add_noise)).released()
     }
