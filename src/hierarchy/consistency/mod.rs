@@ -61,6 +61,9 @@ pub enum Consistency {
     None,
 }
 
+// the last one: a method that is missing from the list does not compile
+const _: () = assert!(Consistency::ALL.len() == Consistency::None as usize + 1);
+
 impl Consistency {
     /// All, in the order in which they are named to users.
     pub const ALL: [Consistency; 8] = [
@@ -73,6 +76,9 @@ impl Consistency {
         Consistency::Chain,
         Consistency::None,
     ];
+
+    /// The name for the estimator that is best with a consistency method.
+    pub const AUTO: &'static str = "auto";
 
     fn method(self) -> &'static dyn ConsistencyMethod {
         match self {
@@ -95,9 +101,6 @@ impl Consistency {
     pub fn name(self) -> &'static str {
         self.method().name()
     }
-
-    /// The name for the estimator that is best with a consistency method.
-    pub const AUTO: &'static str = "auto";
 
     /// The estimator that a name means with this method.
     pub fn estimator(self, name: &str) -> Option<Estimator> {
