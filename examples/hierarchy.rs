@@ -16,7 +16,7 @@
 
 use pg_dp::charge::{Costs, Receipt};
 use pg_dp::coco::{Coco, Run};
-use pg_dp::hierarchy::{Mechanism, Request, Tree, path_text};
+use pg_dp::hierarchy::{Mechanism, ReleaseRequest, Tree, path_text};
 use pg_dp::noise::words_from_system;
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (tree, leaves) = Tree::from_leaves(2, towns)?;
 
     // three levels share an epsilon of 2; what is measured is made to add up
-    let mechanism = Mechanism::new(&Request::new(3, 2.0).up_to(20))?;
+    let mechanism =
+        Mechanism::new(&ReleaseRequest::new(3, 2.0).by(&["auto"], "matching").up_to(20))?;
     println!("a ledger would keep: {}", mechanism.cost().mechanism);
 
     let receipt = Receipt::uncharged(mechanism);

@@ -19,26 +19,21 @@
 
 use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Run, emd};
-use pg_dp::hierarchy::{Mechanism, Request, Tree};
+use pg_dp::hierarchy::HistogramMechanism;
 use pg_dp::noise::words_from_system;
 use std::error::Error;
-use std::num::NonZeroUsize;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let households = [2000, 3500, 1800, 1500, 800, 300, 100];
     let exact: Coco = (1..).zip(households).map(|(size, groups)| Run { size, groups }).collect();
 
-    // epsilon 1, the default estimator, at most 10 members; one row of the data is one person
-    let mechanism = Mechanism::new(&Request::new(1, 1.0).by(&["auto"], "none").up_to(10))?;
+    // epsilon 1 hides any one person; members beyond 10 would be counted as 10
+    let mechanism = HistogramMechanism::new(1.0, "auto", 10)?;
     // the data are made up: no ledger charges them
     let receipt = Receipt::uncharged(mechanism);
+    let released = receipt.release(&exact, &mut words_from_system()?, &mut ());
 
-    // a hierarchy with nothing below its root
-    let (tree, leaves) = Tree::from_leaves(0, vec![(vec![], exact.clone())])?;
-    let words = &mut words_from_system()?;
-    let released = receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ())?;
-
-    let released = released.histograms[0].histogram();
+    let released = released.histogram();
     let of_size = |histogram: &Coco, size| {
         histogram.runs().iter().find(|run| run.size == size).map_or(0, |run| run.groups)
     };

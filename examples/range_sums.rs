@@ -17,20 +17,14 @@ use std::error::Error;
 fn main() -> Result<(), Box<dyn Error>> {
     let orders: Vec<u64> = (0..365).map(|day| 40 + day % 7 * 10).collect();
 
-    // epsilon 1, pure; the method is the best for all ranges; one row of the data is one order
-    let plan = RangePlan::new(RangeRequest {
-        bins: orders.len() as i64,
-        epsilon: 1.0,
-        delta: 0.0,
-        rows_per_unit: 1,
-        method: MethodChoice::parse("auto")?,
-    })?;
+    // epsilon 1 hides any one order; the method is the best of all for ranges of any length
+    let method = MethodChoice::parse("auto")?;
+    let bins = orders.len() as i64;
+    let request = RangeRequest { bins, epsilon: 1.0, delta: 0.0, rows_per_unit: 1, method };
+    let plan = RangePlan::new(request)?;
     let spread = plan.mechanism().spread(Workload::All);
-    println!(
-        "expected error of a range: {:.1}, at most {:.1}",
-        spread.mean.sqrt(),
-        spread.max.sqrt()
-    );
+    let [mean, most] = [spread.mean, spread.max].map(f64::sqrt);
+    println!("expected error of a range: {mean:.1}, at most {most:.1}");
 
     // the data are made up: no ledger charges them
     let release = Receipt::uncharged(plan).release(&orders, &mut words_from_system()?);

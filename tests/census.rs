@@ -5,7 +5,7 @@ mod population;
 
 use pg_dp::charge::Receipt;
 use pg_dp::coco::Coco;
-use pg_dp::hierarchy::{Mechanism, Request, Tree};
+use pg_dp::hierarchy::{Mechanism, ReleaseRequest, Tree};
 use pg_dp::noise::words_from_system;
 use population::Census;
 use std::num::NonZeroUsize;
@@ -78,7 +78,7 @@ fn releases_of_small_ones_add_up() {
         let (tree, leaves) = tree(&census);
         for (estimator, consistency) in METHODS {
             for epsilon in [0.1, 1.0] {
-                let request = Request::new(levels, epsilon)
+                let request = ReleaseRequest::new(levels, epsilon)
                     .by(&[estimator], consistency)
                     .up_to(census.max_size as i64);
                 let receipt = Receipt::uncharged(Mechanism::new(&request).unwrap());

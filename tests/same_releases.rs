@@ -22,7 +22,7 @@ mod library {
     use pg_dp::coco::{Coco, DpCoco, Run};
     use pg_dp::hierarchy::{
         self, Consistency, HistogramMechanism, Mechanism, NoisyTable, Observer, Prior, RegionRows,
-        ReleaseError, Released, Request, Shape, Tree,
+        ReleaseError, ReleaseRequest, Released, Shape, Tree,
     };
     use pg_dp::ranges::{
         self, BinBounds, Bins, CascadeStream, DpRanges, ExplainRequest, ExplainedMethod, Loss,
@@ -70,8 +70,8 @@ mod library {
         Tree::from_leaves(depth, leaves).unwrap()
     }
 
-    fn request(asked: Asked) -> Request {
-        Request {
+    fn request(asked: Asked) -> ReleaseRequest {
+        ReleaseRequest {
             levels: asked.levels,
             epsilon: asked.epsilon,
             estimators: owned(asked.estimators),

@@ -3,7 +3,7 @@
 use crate::data::Data;
 use pg_dp::charge::Receipt;
 use pg_dp::coco::Coco;
-use pg_dp::hierarchy::{Mechanism, Request};
+use pg_dp::hierarchy::{Mechanism, ReleaseRequest};
 use pg_dp::noise::RandomWords;
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -42,10 +42,10 @@ pub fn release(
     shares: Option<&[f64]>,
     noise: &mut impl RandomWords,
 ) -> Result<Vec<Coco>, Box<dyn Error>> {
-    let request = Request {
+    let request = ReleaseRequest {
         max_size: data.max_size as i64,
         shares: shares.map(<[f64]>::to_vec),
-        ..Request::new(data.tree.depth(), epsilon).by(&[words.estimator], words.consistency)
+        ..ReleaseRequest::new(data.tree.depth(), epsilon).by(&[words.estimator], words.consistency)
     };
     let receipt = Receipt::uncharged(Mechanism::new(&request)?);
     // the releases themselves share the cores

@@ -3,7 +3,7 @@
 
 use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Estimator, HistogramMeasurement, NodeMeasurement, Run};
-use pg_dp::hierarchy::{Mechanism, Request, Tree};
+use pg_dp::hierarchy::{Mechanism, ReleaseRequest, Tree};
 use pg_dp::noise::DiscreteLaplace;
 use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
 use rand_chacha::ChaCha20Rng;
@@ -132,7 +132,8 @@ fn carry_out(phase: &str, method: &str, data: Data, seed: u64) -> Result<(), Box
         }
         "hierarchy" => {
             let (tree, leaves) = regions(data)?;
-            let request = Request::new(tree.depth(), 1.0).by(&[method], "matching").up_to(1000);
+            let request =
+                ReleaseRequest::new(tree.depth(), 1.0).by(&[method], "matching").up_to(1000);
             let receipt = Receipt::uncharged(Mechanism::new(&request)?);
             counted(|| receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ()))?;
         }

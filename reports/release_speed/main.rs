@@ -6,7 +6,7 @@ mod population;
 
 use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, HistogramMeasurement, NodeMeasurement, Profile};
-use pg_dp::hierarchy::{Mechanism, ReleasePlan, Request, Tree};
+use pg_dp::hierarchy::{Mechanism, ReleasePlan, ReleaseRequest, Tree};
 use pg_dp::noise::{DiscreteLaplace, words_from_system};
 use population::Census;
 use std::error::Error;
@@ -58,7 +58,8 @@ fn measure(
 ) -> Result<String, Box<dyn Error>> {
     let census = Census::default();
     let (tree, leaves) = Tree::from_leaves(census.levels - 1, census.leaves())?;
-    let request = Request::new(tree.depth(), 1.0).by(&[estimator], consistency).up_to(max_size);
+    let request =
+        ReleaseRequest::new(tree.depth(), 1.0).by(&[estimator], consistency).up_to(max_size);
     let plan = ReleasePlan::new(&request)?;
     let receipt = Receipt::uncharged(Mechanism::new(&request)?);
     let truth = tree.sums(leaves.clone());

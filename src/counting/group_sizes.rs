@@ -36,13 +36,13 @@ pub struct GroupRow {
 
 /// Counts the entities of each group.
 pub struct GroupSizes<F> {
-    table: Table,
+    table: GroupTable,
     most_groups: usize,
     max_size: u32,
     most_parts: usize,
     /// Where rows go once the table was full; none before. A part begins with a group: rows of no
     /// group make none.
-    parts: Vec<Option<Part<F>>>,
+    parts: Vec<Option<FilePart<F>>>,
     /// Each splits rows at its depth, independently of the others.
     splitters: Vec<KeyHasher>,
     depth: usize,
@@ -51,9 +51,9 @@ pub struct GroupSizes<F> {
 /// More than splits into four parts each need for all groups that there can be.
 const DEPTHS: usize = 64;
 
-type Table = HashMap<GroupKey, Group, KeyHasher>;
+type GroupTable = HashMap<GroupKey, CountedGroup, KeyHasher>;
 
-struct Group {
+struct CountedGroup {
     region: u32,
     size: u32,
 }
@@ -69,7 +69,8 @@ impl<F: TemporaryFile> GroupSizes<F> {
         let part = F::BYTES + BLOCK;
         let parts = (memory / 4 / part).clamp(4, MOST_PARTS);
         // the table has a power of two of places, one byte each to find it, and stays 1/8 empty
-        let places = memory.saturating_sub(parts * part) / (size_of::<(GroupKey, Group)>() + 1);
+        let places =
+            memory.saturating_sub(parts * part) / (size_of::<(GroupKey, CountedGroup)>() + 1);
         let places = if places < 16 { 16 } else { 1 << places.ilog2() };
         GroupSizes {
             table: HashMap::with_hasher(KeyHasher::new(words)),
@@ -94,7 +95,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
                 return self.put_aside(row);
             }
             let size = row.entities.min(self.max_size);
-            self.table.insert(row.key, Group { region, size });
+            self.table.insert(row.key, CountedGroup { region, size });
         }
     }
 
@@ -102,8 +103,8 @@ impl<F: TemporaryFile> GroupSizes<F> {
     fn split(&mut self) {
         self.parts.resize_with(self.most_parts, || None);
         // a new one grows to the size of a part only
-        let empty = Table::with_hasher(self.table.hasher().clone());
-        for (key, Group { region, size }) in std::mem::replace(&mut self.table, empty) {
+        let empty = GroupTable::with_hasher(self.table.hasher().clone());
+        for (key, CountedGroup { region, size }) in std::mem::replace(&mut self.table, empty) {
             self.put_aside(GroupRow { key, region: Some(region), entities: size });
         }
     }
@@ -116,7 +117,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
             Some(part) => part.write(row),
             // its group would have come before
             None if row.region.is_none() => {}
-            none => none.insert(Part::new()).write(row),
+            none => none.insert(FilePart::new()).write(row),
         }
     }
 
@@ -135,7 +136,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
 }
 
 /// The rows of one file, of which the last are still in memory.
-struct Part<F> {
+struct FilePart<F> {
     file: F,
     block: Vec<u8>,
 }
@@ -175,9 +176,9 @@ impl GroupRow {
     }
 }
 
-impl<F: TemporaryFile> Part<F> {
-    fn new() -> Part<F> {
-        Part { file: F::create(), block: Vec::with_capacity(BLOCK) }
+impl<F: TemporaryFile> FilePart<F> {
+    fn new() -> FilePart<F> {
+        FilePart { file: F::create(), block: Vec::with_capacity(BLOCK) }
     }
 
     fn write(&mut self, row: GroupRow) {
@@ -190,7 +191,7 @@ impl<F: TemporaryFile> Part<F> {
 
     /// Gives all rows in the order in which they were written.
     fn read(self, mut visit: impl FnMut(GroupRow)) {
-        let Part { mut file, block: last } = self;
+        let FilePart { mut file, block: last } = self;
         file.rewind();
         let mut block = vec![0; BLOCK];
         loop {

@@ -16,6 +16,7 @@ use crate::work::{Paced, poll};
 use rand::Rng;
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::iter::repeat;
 
 /// Counts the groups of each region and size.
 pub struct Tallies {
@@ -25,7 +26,7 @@ pub struct Tallies {
     /// For each region, the groups of each small size.
     small: Vec<[u64; SMALL]>,
     recent: HashMap<u64, u64, KeyHasher>,
-    sorted: Vec<Vec<Counted>>,
+    sorted: Vec<Vec<RegionCount>>,
     /// All groups so far.
     groups: u64,
     most_pairs: usize,
@@ -47,7 +48,7 @@ const SMALL: usize = 16;
 const MOST_RECENT: usize = 1 << 16;
 
 /// The groups of one region and size. By the first, they are in the order of regions, then of sizes.
-type Counted = (u64, u64);
+type RegionCount = (u64, u64);
 
 fn place(region: u32, size: u32) -> u64 {
     u64::from(region) << 32 | u64::from(size)
@@ -132,7 +133,7 @@ impl Tallies {
     }
 
     fn sort_recent(&mut self) {
-        let mut list: Vec<Counted> = self.recent.drain().collect();
+        let mut list: Vec<RegionCount> = self.recent.drain().collect();
         list.sort_unstable();
         poll();
         while let Some(longer) = self.sorted.pop_if(|last| last.len() < 2 * list.len()) {
@@ -172,10 +173,12 @@ impl Tallies {
 }
 
 /// Both lists in one; what is counted in both is added up.
-fn merged(a: &[Counted], b: &[Counted]) -> Vec<Counted> {
+fn merged(a: &[RegionCount], b: &[RegionCount]) -> Vec<RegionCount> {
     let mut all = Vec::with_capacity(a.len() + b.len());
-    let [mut a, mut b] = [a, b].map(|list| list.iter().copied().paced().peekable());
+    let [mut a, mut b] = [a, b].map(|list| list.iter().copied().peekable());
+    let mut merges = repeat(()).paced();
     while let (Some(&next_a), Some(&next_b)) = (a.peek(), b.peek()) {
+        merges.next();
         let order = next_a.0.cmp(&next_b.0);
         all.push(match order {
             Ordering::Less => next_a,

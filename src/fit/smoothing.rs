@@ -166,7 +166,7 @@ impl Product {
     fn message(&self) -> Message {
         // fine enough for both densities, and the Laplace density's peak is a point of the grid
         let spacing = self.others.variance.sqrt().min(self.scale) / 2.0;
-        let Grid { from_mean, before_mode, weights, .. } = self.on_grid(spacing);
+        let DensityGrid { from_mean, before_mode, weights, .. } = self.on_grid(spacing);
         let [mut mass, mut mean, mut square] = [0.0; 3];
         for (i, weight) in weights.iter().enumerate() {
             let place = i as f64 - before_mode as f64;
@@ -192,7 +192,7 @@ impl Product {
     /// many integers wide.
     fn median(&self) -> i64 {
         let spacing = (self.others.variance.sqrt().min(self.scale) / 6.0).floor().max(1.0);
-        let Grid { mode, before_mode, weights, .. } = self.on_grid(spacing);
+        let DensityGrid { mode, before_mode, weights, .. } = self.on_grid(spacing);
         let half = weights.iter().sum::<f64>() / 2.0;
         let mut sum = 0.0;
         let below = weights.iter().take_while(|&weight| {
@@ -204,7 +204,7 @@ impl Product {
     }
 
     /// The density where it is not negligible, at multiples of `spacing` from the observed value.
-    fn on_grid(&self, spacing: f64) -> Grid {
+    fn on_grid(&self, spacing: f64) -> DensityGrid {
         let Normal { mean, variance } = self.others;
         // the mode: the mean drawn towards the observed value by as much as that is worth
         let off = mean - self.value;
@@ -235,12 +235,12 @@ impl Product {
         weights.reverse();
         weights.push(1.0);
         weights.extend(walk(1.0));
-        Grid { mode, from_mean, before_mode, weights }
+        DensityGrid { mode, from_mean, before_mode, weights }
     }
 }
 
 /// A density at points with equal spacing.
-struct Grid {
+struct DensityGrid {
     /// About where it is largest, in spacings from the observed value.
     mode: f64,
     /// The same point's distance from the normal density's mean.

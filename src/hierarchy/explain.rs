@@ -6,7 +6,7 @@
 use super::consistency::Consistency;
 use super::distance::level_error;
 use super::observer::Observer;
-use super::plan::{PlanError, Request, names_of_levels};
+use super::plan::{PlanError, ReleaseRequest, names_of_levels};
 use super::prior::Prior;
 use super::release::ReleaseError;
 use super::selection::Mechanism;
@@ -55,7 +55,7 @@ pub struct ExpectedError {
 ///
 /// Errors: those of a release.
 pub fn candidates(
-    request: &Request,
+    request: &ReleaseRequest,
     estimators: Option<&[String]>,
     consistency: Option<&[String]>,
     groups: u64,
@@ -80,7 +80,7 @@ pub fn candidates(
             if by_default && name == "Hg" && groups > MAX_GROUPS_OF_HG {
                 continue;
             }
-            let asked = Request {
+            let asked = ReleaseRequest {
                 estimators: names_of_levels(name),
                 consistency: method.clone(),
                 shares: shares.clone(),
@@ -93,7 +93,7 @@ pub fn candidates(
             // a choice has several plans, and equal ones make the same choice
             if candidates.iter().all(|known| known.mechanism.plans() != mechanism.plans()) {
                 let chosen = mechanism.plans() == default.plans();
-                let Request { estimators, consistency, .. } = asked;
+                let ReleaseRequest { estimators, consistency, .. } = asked;
                 candidates.push(Candidate { estimators, consistency, mechanism, chosen });
             }
         }
@@ -154,8 +154,8 @@ mod tests {
 
     const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
-    fn asked() -> Request {
-        Request::new(2, 1.0).up_to(50)
+    fn asked() -> ReleaseRequest {
+        ReleaseRequest::new(2, 1.0).up_to(50)
     }
 
     fn owned(names: &[&str]) -> Vec<String> {
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn shares_are_for_what_has_levels() {
-        let request = Request { shares: Some(vec![0.25, 0.75]), ..asked() };
+        let request = ReleaseRequest { shares: Some(vec![0.25, 0.75]), ..asked() };
         let all = candidates(&request, None, None, 1).unwrap();
         assert_eq!(all.len(), 6);
         let at_leaves = |candidate: &Candidate| {
@@ -283,7 +283,7 @@ mod tests {
     fn a_histogram_is_taken_as_the_truth() {
         let leaf: Coco = [Run { size: 3, groups: 10 }].into_iter().collect();
         let (tree, leaves) = Tree::from_leaves(0, vec![(vec![], leaf)]).unwrap();
-        let request = Request { levels: 1, epsilon: 1e6, ..asked() };
+        let request = ReleaseRequest { levels: 1, epsilon: 1e6, ..asked() };
         let all = candidates(&request, None, None, 10).unwrap();
         let mechanisms: Vec<&Mechanism> = all.iter().map(|c| &c.mechanism).collect();
         let expected =

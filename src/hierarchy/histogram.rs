@@ -2,7 +2,7 @@
 
 use super::measurement::LevelMeasurement;
 use super::observer::Observer;
-use super::plan::{PlanError, ReleasePlan, Request};
+use super::plan::{PlanError, ReleasePlan, ReleaseRequest};
 use crate::charge::{Cost, Costs, Receipt};
 use crate::coco::{Coco, DpCoco, HistogramMeasurement};
 use crate::noise::RandomWords;
@@ -26,8 +26,9 @@ impl HistogramMechanism {
         estimator: &str,
         max_size: i64,
     ) -> Result<HistogramMechanism, PlanError> {
-        let plan =
-            ReleasePlan::new(&Request::new(1, epsilon).by(&[estimator], "none").up_to(max_size))?;
+        let plan = ReleasePlan::new(
+            &ReleaseRequest::new(1, epsilon).by(&[estimator], "none").up_to(max_size),
+        )?;
         let [Some(LevelMeasurement::Regions(root))] = plan.levels() else {
             unreachable!("without consistency every region of every level has its own estimate")
         };
@@ -61,11 +62,12 @@ impl<P> Receipt<HistogramMechanism, P> {
     ) -> DpCoco {
         let measurement = self.into_mechanism().measurement;
         let numbers = Cell::new(0);
+        let node = measurement.of_groups(truth.groups());
+        let mut noisy = node.noisy(words);
         let add_noise = |exact| {
             numbers.set(numbers.get() + 1);
-            measurement.noise().add(exact, words)
+            noisy(exact)
         };
-        let node = measurement.of_groups(truth.groups());
         let tell = &mut || observer.numbers_measured(numbers.get());
         watched(tell, || node.estimate(truth, add_noise)).released()
     }

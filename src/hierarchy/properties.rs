@@ -48,7 +48,8 @@ fn run(
     consistency: &str,
 ) -> (Tree, Vec<Coco>, Vec<Coco>) {
     let (tree, leaves) = Tree::from_leaves(depth, leaves).unwrap();
-    let request = Request::new(depth + 1, epsilon).by(estimators, consistency).up_to(MAX_SIZE);
+    let request =
+        ReleaseRequest::new(depth + 1, epsilon).by(estimators, consistency).up_to(MAX_SIZE);
     let receipt = Receipt::uncharged(Mechanism::new(&request).unwrap());
     let truth = tree.sums(leaves.clone());
     let mut words = words_from_system().unwrap();

@@ -9,6 +9,22 @@ use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
 /// The discrete form of the Laplace mechanism (Dwork et al. 2006; Ghosh et al. 2012): integers of
 /// which neighbours differ by at most the sensitivity in the L1 norm, each with discrete Laplace
 /// noise of the scale sensitivity / epsilon, satisfy epsilon-differential privacy together.
+///
+/// ```
+/// # use pg_dp::privacy::LaplaceMechanism;
+/// let noise = LaplaceMechanism::new(2, 0.5)?;
+/// assert_eq!((noise.sensitivity(), noise.scale().as_f64()), (2, 4.0));
+/// # Ok::<(), pg_dp::noise::ScaleError>(())
+/// ```
+///
+/// To state one sensitivity and to draw the noise of another does not compile:
+///
+/// ```compile_fail
+/// # use pg_dp::noise::{DiscreteLaplace, Scale};
+/// # use pg_dp::privacy::LaplaceMechanism;
+/// let noise = DiscreteLaplace::new(Scale::new(1, 0.5).unwrap());
+/// let noise = LaplaceMechanism { sensitivity: 2, epsilon: 0.5, noise };
+/// ```
 #[derive(Debug, Clone)]
 pub struct LaplaceMechanism {
     sensitivity: u64,

@@ -10,7 +10,7 @@
 use crate::tester::{Finding, Promise, RUNS, compare};
 use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Run, emd};
-use pg_dp::hierarchy::{Mechanism, ReleasePlan, Released, Request, Tree};
+use pg_dp::hierarchy::{Mechanism, ReleasePlan, ReleaseRequest, Released, Tree};
 use pg_dp::noise::{DiscreteLaplace, RandomWords, Scale, words_from_system};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,10 +123,11 @@ impl Arguments {
     }
 
     fn mechanism(&self, levels: usize) -> Mechanism {
-        let request = Request::new(levels, self.epsilon).by(self.estimators, self.consistency);
+        let request =
+            ReleaseRequest::new(levels, self.epsilon).by(self.estimators, self.consistency);
         let shares = self.shares.map(<[f64]>::to_vec);
         let (max_size, rows_per_unit) = (self.max_size, self.rows_per_unit);
-        Mechanism::new(&Request { max_size, shares, rows_per_unit, ..request }).unwrap()
+        Mechanism::new(&ReleaseRequest { max_size, shares, rows_per_unit, ..request }).unwrap()
     }
 
     fn plan(&self, levels: usize) -> ReleasePlan {

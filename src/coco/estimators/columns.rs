@@ -4,13 +4,12 @@
 use super::node::NoisyNode;
 use crate::coco::estimate::EstimatedRun;
 use crate::coco::histogram::Coco;
-use crate::work::Paced;
 
 /// The numbers of groups of size at most i, for i = 0 .. K - 1.
 pub(super) fn columns(truth: &Coco, max_size: u64) -> impl Iterator<Item = i64> + '_ {
     let mut runs = truth.runs().iter().peekable();
     let mut below = 0;
-    (0..max_size).paced().map(move |size| {
+    (0..max_size).map(move |size| {
         if let Some(run) = runs.next_if(|run| run.size == size) {
             below += run.groups as i64;
         }

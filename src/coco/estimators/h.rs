@@ -6,7 +6,6 @@ use super::node::NoisyNode;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::histogram::Coco;
 use crate::fit::project_on_total;
-use crate::work::Paced;
 
 pub(super) struct H;
 
@@ -49,6 +48,6 @@ impl HistogramEstimator for H {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Vec<i64> {
-        truth.counts(node.max_size).into_iter().paced().map(add_noise).collect()
+        truth.counts(node.max_size).into_iter().map(add_noise).collect()
     }
 }

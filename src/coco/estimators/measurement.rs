@@ -9,6 +9,8 @@ use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::LaplaceMechanism;
+use crate::work::Paced;
+use std::iter::repeat;
 
 /// The largest `max_size` that a measurement takes: an array of this length is held and fitted at a
 /// time, for half a second, during which a release cannot be cancelled.
@@ -151,9 +153,13 @@ impl<'a> NodeMeasurement<'a> {
         self.of_all.estimator.cumulative_counts(&self.node(), truth, self.noisy(words))
     }
 
-    /// Adds fresh noise to one number after the other.
-    fn noisy<R: RandomWords + ?Sized>(&self, words: &mut R) -> impl FnMut(i64) -> i64 {
-        |exact| self.of_all.noise.add(exact, words)
+    /// Adds fresh noise to one number after the other; each is a unit of work.
+    pub(crate) fn noisy<R: RandomWords + ?Sized>(&self, words: &mut R) -> impl FnMut(i64) -> i64 {
+        let mut draws = repeat(()).paced();
+        move |exact| {
+            draws.next();
+            self.of_all.noise.add(exact, words)
+        }
     }
 }
 

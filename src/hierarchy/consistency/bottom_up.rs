@@ -1,6 +1,6 @@
 //! `bottom_up`: the leaves are all that is measured; every other region is the sum of its children.
 
-use super::known::{Consistent, Known, Quantity};
+use super::known_regions::{Consistent, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
 use crate::coco::{Coco, Estimate, Estimator};
 use crate::hierarchy::observer::Observer;
@@ -26,7 +26,7 @@ impl ConsistencyMethod for BottomUp {
         true
     }
 
-    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, _observer: &mut dyn Observer) -> Consistent {
         let tree = known.tree;
         Consistent::exactly(sums_of_leaves(tree, &known.estimates()))
     }

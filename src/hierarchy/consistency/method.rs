@@ -1,6 +1,6 @@
 //! What a consistency method is.
 
-use super::known::{Consistent, Known, Quantity};
+use super::known_regions::{Consistent, KnownRegions, Quantity};
 use crate::coco::Estimator;
 use crate::hierarchy::observer::Observer;
 use crate::hierarchy::tree::Tree;
@@ -33,5 +33,5 @@ pub(super) trait ConsistencyMethod: Sync {
     }
 
     /// One histogram per region from what is known of each, in the tree's order.
-    fn consistent(&self, known: Known, observer: &mut dyn Observer) -> Consistent;
+    fn consistent(&self, known: KnownRegions, observer: &mut dyn Observer) -> Consistent;
 }

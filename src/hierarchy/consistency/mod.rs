@@ -5,7 +5,7 @@ mod bottom_up;
 mod cells;
 mod chain;
 mod cumulative;
-mod known;
+mod known_regions;
 mod matching;
 mod method;
 mod noisy_counts;
@@ -17,7 +17,7 @@ mod totals;
 pub(super) use cells::MAX_CELLS;
 pub use chain::ChainMeasurement;
 pub use cumulative::{CumulativeFit, cumulative};
-pub use known::{Consistent, Quantity};
+pub use known_regions::{Consistent, Quantity};
 pub use matching::{Merge, matched};
 pub use noisy_counts::{NoisyCounts, Weights};
 pub use pgsr::{pgsr, pgsr_relaxed};
@@ -25,7 +25,7 @@ pub use totals::KnownTotals;
 
 pub(super) use cells::{CellWeights, NoisyCells, NoisyRow};
 pub(super) use chain::running_totals;
-pub(super) use known::{CutNoise, Evidence, Known};
+pub(super) use known_regions::{CutNoise, Evidence, KnownRegions};
 pub(super) use noisy_counts::transposed;
 
 use super::observer::Observer;
@@ -61,6 +61,9 @@ pub enum Consistency {
     None,
 }
 
+// the last one: a method that is missing from the list does not compile
+const _: () = assert!(Consistency::ALL.len() == Consistency::None as usize + 1);
+
 impl Consistency {
     /// All, in the order in which they are named to users.
     pub const ALL: [Consistency; 8] = [
@@ -73,6 +76,9 @@ impl Consistency {
         Consistency::Chain,
         Consistency::None,
     ];
+
+    /// The name for the estimator that is best with a consistency method.
+    pub const AUTO: &'static str = "auto";
 
     fn method(self) -> &'static dyn ConsistencyMethod {
         match self {
@@ -95,9 +101,6 @@ impl Consistency {
     pub fn name(self) -> &'static str {
         self.method().name()
     }
-
-    /// The name for the estimator that is best with a consistency method.
-    pub const AUTO: &'static str = "auto";
 
     /// The estimator that a name means with this method.
     pub fn estimator(self, name: &str) -> Option<Estimator> {
@@ -130,7 +133,7 @@ impl Consistency {
     }
 
     /// One histogram per region from what is known of each.
-    pub(super) fn apply(self, known: Known, observer: &mut dyn Observer) -> Consistent {
+    pub(super) fn apply(self, known: KnownRegions, observer: &mut dyn Observer) -> Consistent {
         self.method().consistent(known, observer)
     }
 }

@@ -108,22 +108,22 @@ impl<'a> NoisyCounts<'a> {
         room
     }
 
-    pub(super) fn target(&self, region: usize, size: usize) -> Target {
+    pub(super) fn target(&self, region: usize, size: usize) -> NoisyTarget {
         let cell = self.cell(region, size);
         let weight = match self.weights {
             Weights::Equal => 1.0,
             Weights::OfRegions(weights) => weights[region],
             Weights::OfCells(weights) => weights[cell],
         };
-        Target { value: self.values[cell], weight }
+        NoisyTarget { value: self.values[cell], weight }
     }
 
     /// One size's cells in all regions.
-    pub(super) fn targets(&self, size: usize) -> Vec<Target> {
+    pub(super) fn targets(&self, size: usize) -> Vec<NoisyTarget> {
         let regions = self.tree.regions().len();
         let cells = size * regions..(size + 1) * regions;
         let values = self.values[cells.clone()].iter();
-        let target = |(&value, &weight)| Target { value, weight };
+        let target = |(&value, &weight)| NoisyTarget { value, weight };
         match self.weights {
             Weights::Equal => values.map(|value| target((value, &1.0))).collect(),
             Weights::OfRegions(weights) => values.zip(weights).map(target).collect(),
@@ -166,12 +166,12 @@ pub(super) const LARGEST_SUM: u64 = 1 << 62;
 
 /// A noisy count and the weight of its squared distance.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Target {
+pub(super) struct NoisyTarget {
     pub(super) value: f64,
     pub(super) weight: f64,
 }
 
-impl Target {
+impl NoisyTarget {
     pub(super) fn cost(self, count: u64) -> f64 {
         let distance = count as f64 - self.value;
         self.weight * distance * distance
@@ -206,7 +206,7 @@ mod tests {
             let (targets, same) = (by_regions.targets(size), by_cells.targets(size));
             for region in 0..10 {
                 let cell = by_regions.cell(region, size);
-                let expected = Target { value: values[cell], weight: of_regions[region] };
+                let expected = NoisyTarget { value: values[cell], weight: of_regions[region] };
                 assert_eq!((targets[region], same[region]), (expected, expected));
                 assert_eq!(by_regions.target(region, size), expected);
                 assert_eq!(by_cells.target(region, size), expected);

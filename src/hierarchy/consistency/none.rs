@@ -1,6 +1,6 @@
 //! `none`: every region keeps its own estimate; they do not add up.
 
-use super::known::{Consistent, Known, Quantity};
+use super::known_regions::{Consistent, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
 use crate::coco::{Estimate, Estimator};
 use crate::hierarchy::observer::Observer;
@@ -21,7 +21,7 @@ impl ConsistencyMethod for NoConsistency {
         Estimator::Cut
     }
 
-    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, _observer: &mut dyn Observer) -> Consistent {
         let histogram = |estimate: &Estimate| {
             poll();
             estimate.histogram()

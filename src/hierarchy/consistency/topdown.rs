@@ -2,9 +2,9 @@
 //! (after Fioretto, Van Hentenryck, Zhu 2020, section 10, and the Census Bureau's algorithm of that
 //! name). Every step is optimal given the one above, the whole is not: see [`pgsr`](super::pgsr).
 
-use super::known::{Consistent, Known, Quantity};
+use super::known_regions::{Consistent, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
-use super::noisy_counts::{NoisyCounts, Target};
+use super::noisy_counts::{NoisyCounts, NoisyTarget};
 use crate::coco::Estimator;
 use crate::fit::project_weighted;
 use crate::hierarchy::observer::Observer;
@@ -25,7 +25,7 @@ impl ConsistencyMethod for TopDown {
         Estimator::Hc
     }
 
-    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, _observer: &mut dyn Observer) -> Consistent {
         known.solved_exactly(topdown)
     }
 }
@@ -46,7 +46,7 @@ fn topdown(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
         return counts;
     }
     let target = |region: usize, size: usize| {
-        let Target { value, weight } = noisy.target(region, size);
+        let NoisyTarget { value, weight } = noisy.target(region, size);
         (value, weight)
     };
     let mut targets: Vec<(f64, f64)> = (0..sizes).map(|size| target(0, size)).collect();
@@ -81,7 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The least cost of sharing the total among the targets in integers.
-    fn least_cost(targets: &[Target], total: u64) -> f64 {
+    fn least_cost(targets: &[NoisyTarget], total: u64) -> f64 {
         let mut least = f64::INFINITY;
         for_each_assignment(&mut vec![0; targets.len()], 0, total, &mut |counts| {
             if counts.iter().sum::<u64>() == total {
@@ -106,7 +106,7 @@ mod tests {
                 }
                 let (tree, sizes) = (noisy.tree, noisy.sizes);
                 let cost_and_least = |cells: &[(usize, usize)]| {
-                    let targets: Vec<Target> =
+                    let targets: Vec<NoisyTarget> =
                         cells.iter().map(|&(region, size)| noisy.target(region, size)).collect();
                     let counts =
                         cells.iter().map(|&(region, size)| counts[noisy.cell(region, size)]);

@@ -4,8 +4,8 @@ use super::table::{NoisyTable, PublicTotals};
 use crate::coco::{Estimate, EstimatedRun};
 use crate::fit::project_weighted;
 use crate::hierarchy::consistency::{
-    CellWeights, Consistency, Consistent, Evidence, Known, KnownTotals, NoisyCells, NoisyCounts,
-    Quantity, Weights, pgsr, running_totals, transposed,
+    CellWeights, Consistency, Consistent, Evidence, KnownRegions, KnownTotals, NoisyCells,
+    NoisyCounts, Quantity, Weights, pgsr, running_totals, transposed,
 };
 use crate::hierarchy::observer::Observer;
 use crate::work::poll;
@@ -43,7 +43,7 @@ impl NoisyTable {
                 cells(self.sums(values))
             }
         };
-        method.apply(Known { tree: &self.tree, evidence, totals }, observer)
+        method.apply(KnownRegions { tree: &self.tree, evidence, totals }, observer)
     }
 
     /// The number of groups of each region: the public one, or the consistent integers nearest to

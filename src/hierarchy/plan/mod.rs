@@ -4,7 +4,7 @@ mod error;
 mod request;
 
 pub use error::{PlanError, estimator_names};
-pub use request::Request;
+pub use request::ReleaseRequest;
 
 pub(super) use request::{MAX_CANDIDATES, candidates, names_of_levels};
 
@@ -33,8 +33,8 @@ pub struct ReleasePlan {
 
 impl ReleasePlan {
     /// Errors: see [`PlanError`]; each names its argument.
-    pub fn new(request: &Request) -> Result<ReleasePlan, PlanError> {
-        let &Request { levels, epsilon, rows_per_unit, .. } = request;
+    pub fn new(request: &ReleaseRequest) -> Result<ReleasePlan, PlanError> {
+        let &ReleaseRequest { levels, epsilon, rows_per_unit, .. } = request;
         let budget = Epsilon::new(epsilon).map_err(|_| PlanError::Epsilon { value: epsilon })?;
         let consistency = Consistency::parse(&request.consistency)
             .ok_or_else(|| PlanError::Consistency { name: request.consistency.clone() })?;
@@ -137,7 +137,7 @@ impl Costs for ReleasePlan {
 
 /// Those that are named: one, or one for each level.
 fn estimators(
-    request: &Request,
+    request: &ReleaseRequest,
     consistency: Consistency,
     max_size: u64,
 ) -> Result<Vec<Estimator>, PlanError> {
@@ -158,7 +158,7 @@ fn estimators(
 /// What each level's measurement is calibrated to. The regions of a level hold disjoint entities and
 /// compose in parallel.
 fn parts(
-    request: &Request,
+    request: &ReleaseRequest,
     consistency: Consistency,
     budget: Epsilon,
 ) -> Result<Vec<f64>, PlanError> {

@@ -2,7 +2,7 @@
 
 /// What a hierarchy's release is asked for; [`ReleasePlan`](super::ReleasePlan) checks it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ReleaseRequest {
     /// Their number with the root's, at least 1.
     pub levels: usize,
     pub epsilon: f64,
@@ -18,10 +18,10 @@ pub struct Request {
     pub rows_per_unit: u32,
 }
 
-impl Request {
+impl ReleaseRequest {
     /// With the defaults of `dp_hierarchy_release` (in sql/), for units that own one entity.
-    pub fn new(levels: usize, epsilon: f64) -> Request {
-        Request {
+    pub fn new(levels: usize, epsilon: f64) -> ReleaseRequest {
+        ReleaseRequest {
             levels,
             epsilon,
             estimators: vec!["auto".into()],
@@ -33,14 +33,14 @@ impl Request {
     }
 
     /// With these estimators, one for all levels or one per level, and this consistency method.
-    pub fn by(self, estimators: &[&str], consistency: &str) -> Request {
+    pub fn by(self, estimators: &[&str], consistency: &str) -> ReleaseRequest {
         let estimators = estimators.iter().map(|name| name.to_string()).collect();
-        Request { estimators, consistency: consistency.into(), ..self }
+        ReleaseRequest { estimators, consistency: consistency.into(), ..self }
     }
 
     /// With this largest size.
-    pub fn up_to(self, max_size: i64) -> Request {
-        Request { max_size, ..self }
+    pub fn up_to(self, max_size: i64) -> ReleaseRequest {
+        ReleaseRequest { max_size, ..self }
     }
 }
 

@@ -9,8 +9,8 @@ fn plan(
     max_size: i64,
     shares: Option<&[f64]>,
 ) -> Result<ReleasePlan, PlanError> {
-    let request = Request::new(levels, epsilon).by(estimators, consistency).up_to(max_size);
-    ReleasePlan::new(&Request { shares: shares.map(<[f64]>::to_vec), ..request })
+    let request = ReleaseRequest::new(levels, epsilon).by(estimators, consistency).up_to(max_size);
+    ReleasePlan::new(&ReleaseRequest { shares: shares.map(<[f64]>::to_vec), ..request })
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn every_estimator_can_be_written_as_it_is_recorded() {
 #[test]
 fn a_chains_record_says_that_its_sensitivity_depends_on_the_regions() {
     let describe = |consistency| {
-        let request = Request::new(2, 1.0).by(&["Hc"], consistency).up_to(10);
-        ReleasePlan::new(&Request { rows_per_unit: 3, ..request }).unwrap().describe()
+        let request = ReleaseRequest::new(2, 1.0).by(&["Hc"], consistency).up_to(10);
+        ReleasePlan::new(&ReleaseRequest { rows_per_unit: 3, ..request }).unwrap().describe()
     };
     let chain = describe("chain");
     assert_eq!(chain["levels"][1]["sensitivity"], "3 x regions of the level");

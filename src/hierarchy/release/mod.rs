@@ -1,6 +1,6 @@
 //! Carrying out a plan on the histograms of a tree.
 
-use super::consistency::{Known, KnownTotals};
+use super::consistency::{KnownRegions, KnownTotals};
 use super::measuring::{evidence, measure};
 use super::observer::Observer;
 use super::plan::{PlanError, ReleasePlan};
@@ -92,7 +92,7 @@ pub(super) fn release_sums<R: RandomWords + ?Sized>(
     let totals: Vec<u64> = truth.as_ref().iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
     let evidence = evidence(plan, tree, measured);
-    let known = Known { tree, evidence, totals: Some(KnownTotals::Regions(&totals)) };
+    let known = KnownRegions { tree, evidence, totals: Some(KnownTotals::Regions(&totals)) };
     let consistent = plan.consistency().apply(known, observer);
     Ok(consistent.histograms.into_iter().map(DpCoco::new).collect())
 }

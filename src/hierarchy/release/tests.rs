@@ -1,7 +1,7 @@
 use super::*;
 use crate::charge::Receipt;
 use crate::coco::Run;
-use crate::hierarchy::{Consistency, Mechanism, Request};
+use crate::hierarchy::{Consistency, Mechanism, ReleaseRequest};
 use crate::noise::words_from_system;
 use crate::work::watched;
 use rand_chacha::ChaCha20Rng;
@@ -9,7 +9,7 @@ use rand_chacha::rand_core::SeedableRng;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 fn release(
-    request: &Request,
+    request: &ReleaseRequest,
     tree: &Tree,
     leaves: Vec<Coco>,
     words: &mut impl RandomWords,
@@ -29,7 +29,7 @@ fn outcome(
     let depth = usize::from(regions != 1);
     let paths = (0..regions).map(|i| (vec![format!("{i:04}"); depth], ()));
     let (tree, _) = Tree::from_leaves(depth, paths.collect()).unwrap();
-    let request = Request::new(depth + 1, epsilon).by(&["Hc"], consistency).up_to(max_size);
+    let request = ReleaseRequest::new(depth + 1, epsilon).by(&["Hc"], consistency).up_to(max_size);
     let leaf: Coco = [Run { size: 1, groups: 1 }].into_iter().collect();
     let mut words = words_from_system().unwrap();
     release(&request, &tree, vec![leaf; histograms], &mut words, NonZeroUsize::MIN)
@@ -60,7 +60,7 @@ fn a_tree_that_does_not_fit_the_plan_is_an_error() {
 fn more_groups_than_can_be_counted_are_an_error() {
     let paths = ["a", "b"].map(|name| (vec![name.to_string()], ()));
     let (tree, _) = Tree::from_leaves(1, paths.to_vec()).unwrap();
-    let request = Request::new(2, 1.0).by(&["cut"], "matching").up_to(3);
+    let request = ReleaseRequest::new(2, 1.0).by(&["cut"], "matching").up_to(3);
     let mut words = words_from_system().unwrap();
     let mut outcome = |groups: [u64; 2]| {
         let leaf = |groups| [Run { size: 1, groups }].into_iter().collect();
@@ -89,8 +89,8 @@ fn large() -> (Tree, Vec<Coco>) {
     Tree::from_leaves(2, (0..4).map(|i| (path(i), leaf(i))).collect()).unwrap()
 }
 
-fn request(estimators: &[&str], consistency: &str) -> Request {
-    Request::new(3, 1.0).by(estimators, consistency)
+fn request(estimators: &[&str], consistency: &str) -> ReleaseRequest {
+    ReleaseRequest::new(3, 1.0).by(estimators, consistency)
 }
 
 #[test]

@@ -18,7 +18,9 @@
 
 use super::distance::level_error;
 use super::observer::Observer;
-use super::plan::{MAX_CANDIDATES, PlanError, ReleasePlan, Request, candidates, names_of_levels};
+use super::plan::{
+    MAX_CANDIDATES, PlanError, ReleasePlan, ReleaseRequest, candidates, names_of_levels,
+};
 use super::release::{ReleaseError, release_sums, sums};
 use super::tree::Tree;
 use crate::charge::{Cost, Costs, Receipt};
@@ -31,7 +33,37 @@ use std::num::NonZeroUsize;
 /// The share of epsilon that the errors are measured with.
 const SHARE_OF_ERRORS: f64 = 0.05;
 
-/// A release by one plan, or by the best of several.
+/// A release by one plan, or by the best of several. It is carried out by a receipt:
+///
+/// ```
+/// use pg_dp::charge::Receipt;
+/// use pg_dp::coco::{Coco, Run};
+/// use pg_dp::hierarchy::{Mechanism, ReleaseRequest, Tree};
+/// use pg_dp::noise::words_from_system;
+/// use std::num::NonZeroUsize;
+///
+/// let leaf = |size| -> Coco { [Run { size, groups: 3 }].into_iter().collect() };
+/// let leaves = vec![(vec!["a".to_string()], leaf(1)), (vec!["b".to_string()], leaf(5))];
+/// let (tree, leaves) = Tree::from_leaves(1, leaves)?;
+/// let mechanism = Mechanism::new(&ReleaseRequest::new(2, 1.0))?;
+/// let (words, one) = (&mut words_from_system()?, NonZeroUsize::MIN);
+/// let released = Receipt::uncharged(mechanism).release(&tree, leaves, words, one, &mut ())?;
+/// assert_eq!(released.histograms[0].histogram().groups(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Without one nothing is drawn:
+///
+/// ```compile_fail
+/// # use pg_dp::coco::Coco;
+/// # use pg_dp::hierarchy::{Mechanism, ReleaseRequest, Tree};
+/// # use pg_dp::noise::words_from_system;
+/// # use std::num::NonZeroUsize;
+/// # let (tree, leaves) = Tree::from_leaves(0, vec![(vec![], Coco::default())]).unwrap();
+/// # let (words, one) = (&mut words_from_system().unwrap(), NonZeroUsize::MIN);
+/// let mechanism = Mechanism::new(&ReleaseRequest::new(1, 1.0)).unwrap();
+/// mechanism.release(&tree, leaves, words, one, &mut ());
+/// ```
 #[derive(Debug, Clone)]
 pub enum Mechanism {
     Plan(ReleasePlan),
@@ -62,7 +94,7 @@ pub struct Released {
 
 impl Mechanism {
     /// Errors: those of [`ReleasePlan::new`]; [`PlanError::Selection`].
-    pub fn new(request: &Request) -> Result<Mechanism, PlanError> {
+    pub fn new(request: &ReleaseRequest) -> Result<Mechanism, PlanError> {
         let choice = request.estimators.iter().find_map(|name| Some((name, candidates(name)?)));
         let Some((written, names)) = choice else {
             return ReleasePlan::new(request).map(Mechanism::Plan);
@@ -79,7 +111,7 @@ impl Mechanism {
         let of_errors = parts.pop().unwrap_or_default();
         let plan = |(name, part): (&String, f64)| {
             let estimators = names_of_levels(name);
-            ReleasePlan::new(&Request { epsilon: part, estimators, ..request.clone() })
+            ReleasePlan::new(&ReleaseRequest { epsilon: part, estimators, ..request.clone() })
         };
         let candidates = names.iter().zip(parts).map(plan).collect::<Result<Vec<_>, _>>()?;
         let sensitivity = m as u64 * request.levels as u64 * u64::from(request.rows_per_unit);

@@ -8,8 +8,8 @@ fn mechanism(
     estimators: &[&str],
     rows_per_unit: u32,
 ) -> Result<Mechanism, PlanError> {
-    let request = Request::new(2, epsilon).by(estimators, "matching").up_to(10);
-    Mechanism::new(&Request { rows_per_unit, ..request })
+    let request = ReleaseRequest::new(2, epsilon).by(estimators, "matching").up_to(10);
+    Mechanism::new(&ReleaseRequest { rows_per_unit, ..request })
 }
 
 fn selection(epsilon: f64, estimators: &str, rows: u32) -> Selection {
@@ -78,7 +78,7 @@ fn all_parts_stay_within_epsilon_and_are_charged() {
 
 #[test]
 fn without_a_choice_a_mechanism_is_its_plan() {
-    let request = Request::new(2, 1.0).by(&["Hc"], "matching").up_to(10);
+    let request = ReleaseRequest::new(2, 1.0).by(&["Hc"], "matching").up_to(10);
     let plan = ReleasePlan::new(&request).unwrap();
     assert_eq!(mechanism(1.0, &["Hc"], 1).unwrap().cost(), plan.cost());
 }
@@ -124,7 +124,7 @@ fn the_better_candidate_is_published() {
     let sizes = |size, groups| [Run { size, groups }].into_iter().collect::<Coco>();
     let leaves = vec![(vec!["a".into()], sizes(3, 5000)), (vec!["b".into()], sizes(1500, 5000))];
     let (tree, leaves) = Tree::from_leaves(1, leaves).unwrap();
-    let request = Request::new(2, 3.0).by(&["select:H|Hc|H"], "matching").up_to(2000);
+    let request = ReleaseRequest::new(2, 3.0).by(&["select:H|Hc|H"], "matching").up_to(2000);
     let receipt = Receipt::uncharged(Mechanism::new(&request).unwrap());
     let mut words = words_from_system().unwrap();
     let truth = tree.sums(leaves.clone());

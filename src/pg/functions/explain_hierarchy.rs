@@ -2,8 +2,8 @@
 
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, Request, Shape, Tree,
-    candidates, expected_errors,
+    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, ReleaseRequest, Shape,
+    Tree, candidates, expected_errors,
 };
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{
@@ -64,11 +64,11 @@ fn dp_explain_hierarchy(
     let progress = Progress::start(Function::ExplainHierarchy, Phase::Checking);
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
-    let request = Request {
+    let request = ReleaseRequest {
         max_size,
         shares,
         rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
-        ..Request::new(dataset.source.hierarchy.len() + 1, epsilon)
+        ..ReleaseRequest::new(dataset.source.hierarchy.len() + 1, epsilon)
     };
     let candidates = |groups| {
         candidates(&request, estimators.as_deref(), consistency.as_deref(), groups).map_err(unfit)

@@ -2,7 +2,7 @@
 
 use super::watch::{Watch, rows};
 use crate::coco::{Coco, DpCoco};
-use crate::hierarchy::{Mechanism, Released, Request, Tree};
+use crate::hierarchy::{Mechanism, ReleaseRequest, Released, Tree};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Failure, Result, all_required, checked_name, error, required, unfit};
@@ -49,7 +49,7 @@ fn dp_hierarchy_release(
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
     let levels = dataset.source.hierarchy.len() + 1;
-    let request = Request {
+    let request = ReleaseRequest {
         levels,
         epsilon,
         estimators,

@@ -52,18 +52,16 @@ use crate::coco::estimators::columns::{columns, push_columns};
 use crate::coco::estimators::node::NoisyNode;
 use crate::coco::histogram::Coco;
 use crate::fit::{Block, MedianFit, isotonic_l1, isotonic_l2};
-use crate::work::Paced;
 use std::iter::repeat_n;
 
 /// By how much the largest groups, so many of them, exceed the cut: in ascending order.
 fn rows(truth: &Coco, max_size: u64, cut: u64, count: u64) -> impl Iterator<Item = i64> + '_ {
     let mut others = truth.groups().saturating_sub(count);
-    let rows = truth.capped(max_size).flat_map(move |run| {
+    truth.capped(max_size).flat_map(move |run| {
         let skipped = run.groups.min(others);
         others -= skipped;
         repeat_n(run.size.saturating_sub(cut) as i64, (run.groups - skipped) as usize)
-    });
-    rows.paced()
+    })
 }
 
 /// How a node is measured in columns and rows.

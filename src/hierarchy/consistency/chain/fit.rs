@@ -1,7 +1,7 @@
 //! The consistent counts whose running totals are nearest to noisy ones.
 
 use crate::fit::{Arithmetic, Block, pool_adjacent_violators};
-use crate::hierarchy::consistency::noisy_counts::{LARGEST_SUM, NoisyCounts, Target, Weights};
+use crate::hierarchy::consistency::noisy_counts::{LARGEST_SUM, NoisyCounts, NoisyTarget, Weights};
 use crate::hierarchy::tree::Tree;
 use crate::work::{Paced, done};
 use std::iter::repeat_n;
@@ -23,7 +23,7 @@ pub(super) fn chain(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
     if equal && noisy.values.iter().paced().all(|value| value.fract() == 0.0) {
         fit(noisy, total, |target| (target.value as i128, 1))
     } else {
-        let weighted = |Target { value, weight }: Target| (value * weight, weight);
+        let weighted = |NoisyTarget { value, weight }: NoisyTarget| (value * weight, weight);
         fit(noisy, total, weighted)
     }
 }
@@ -32,7 +32,7 @@ pub(super) fn chain(noisy: &NoisyCounts, total: Option<u64>) -> Vec<u64> {
 fn fit<T: Arithmetic + Default>(
     noisy: &NoisyCounts,
     total: Option<u64>,
-    observation: impl Fn(Target) -> (T, T),
+    observation: impl Fn(NoisyTarget) -> (T, T),
 ) -> Vec<u64> {
     let (tree, sizes) = (noisy.tree, noisy.sizes);
     let leaves = tree.leaves();

@@ -41,7 +41,7 @@ mod running_totals;
 pub use measurement::ChainMeasurement;
 pub(in crate::hierarchy) use running_totals::running_totals;
 
-use super::known::{Consistent, Known, Quantity};
+use super::known_regions::{Consistent, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
 use crate::coco::Estimator;
 use crate::hierarchy::observer::Observer;
@@ -67,7 +67,7 @@ impl ConsistencyMethod for Chain {
         matches!(estimator, Estimator::Hc | Estimator::HcL2)
     }
 
-    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, _observer: &mut dyn Observer) -> Consistent {
         known.solved_exactly(chain)
     }
 }

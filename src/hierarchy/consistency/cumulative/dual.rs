@@ -19,7 +19,7 @@
 //! regions and sizes. Where only the root's total G is given, the root's last count has no noisy
 //! value; its price is always the one to which the leaves respond with G together.
 
-use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, Target, Weights, transposed};
+use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, NoisyTarget, Weights, transposed};
 use crate::hierarchy::consistency::pgsr::last_price;
 use crate::hierarchy::consistency::totals::KnownTotals;
 use crate::work::poll;
@@ -27,15 +27,15 @@ use crate::work::poll;
 /// Consecutive sizes whose counts are the same.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plateau {
-    pub end: usize,
-    pub value: f64,
+    pub(super) end: usize,
+    pub(super) value: f64,
     /// Infinite where a bound holds the block.
-    pub weight: f64,
+    pub(super) weight: f64,
 }
 
 impl Plateau {
     /// How much the block moves when the price of one of its sizes rises by one.
-    pub fn compliance(&self) -> f64 {
+    pub(super) fn compliance(&self) -> f64 {
         0.5 / self.weight
     }
 }
@@ -66,40 +66,40 @@ fn push(blocks: &mut Vec<Plateau>, cell: Plateau) {
 /// The problem in the sizes whose counts are not fixed. Cells of the regions above the leaves are
 /// at `region * free + size`.
 pub(super) struct Problem<'a> {
-    pub sizes: usize,
+    pub(super) sizes: usize,
     /// Cell (region, size) is at `region * sizes + size`.
-    pub values: Vec<f64>,
+    pub(super) values: Vec<f64>,
     /// In the same order, where they are not those of regions.
-    pub cell_weights: Vec<f64>,
-    pub weights: Weights<'a>,
-    pub totals: KnownTotals<'a>,
-    pub free: usize,
+    pub(super) cell_weights: Vec<f64>,
+    pub(super) weights: Weights<'a>,
+    pub(super) totals: KnownTotals<'a>,
+    pub(super) free: usize,
     /// The regions above the leaves stand first.
-    pub inner: usize,
-    pub parents: Vec<usize>,
+    pub(super) inner: usize,
+    pub(super) parents: Vec<usize>,
 }
 
 /// Prices, and what follows from them.
 pub(super) struct Response {
-    pub prices: Vec<f64>,
+    pub(super) prices: Vec<f64>,
     /// Each leaf's fit.
-    pub blocks: Vec<Vec<Plateau>>,
+    pub(super) blocks: Vec<Vec<Plateau>>,
     /// The gradient: what each region above the leaves wants more than its leaves give.
-    pub misses: Vec<f64>,
+    pub(super) misses: Vec<f64>,
     /// The compliance of what each lowest region above the leaves has below it.
-    pub compliances: Vec<f64>,
-    pub cost: f64,
-    pub gap: f64,
+    pub(super) compliances: Vec<f64>,
+    pub(super) cost: f64,
+    pub(super) gap: f64,
 }
 
 impl Response {
-    pub fn lower_bound(&self) -> f64 {
+    pub(super) fn lower_bound(&self) -> f64 {
         self.cost - self.gap
     }
 }
 
 impl<'a> Problem<'a> {
-    pub fn new(noisy: &NoisyCounts<'a>, totals: KnownTotals<'a>) -> Problem<'a> {
+    pub(super) fn new(noisy: &NoisyCounts<'a>, totals: KnownTotals<'a>) -> Problem<'a> {
         let (tree, sizes) = (noisy.tree, noisy.sizes);
         let mut parents = vec![0; tree.regions().len()];
         for (region, parent) in tree.regions().iter().enumerate() {
@@ -126,14 +126,14 @@ impl<'a> Problem<'a> {
         }
     }
 
-    fn target(&self, region: usize, size: usize) -> Target {
+    fn target(&self, region: usize, size: usize) -> NoisyTarget {
         let cell = region * self.sizes + size;
         let weight = match self.weights {
             Weights::Equal => 1.0,
             Weights::OfRegions(weights) => weights[region],
             Weights::OfCells(_) => self.cell_weights[cell],
         };
-        Target { value: self.values[cell], weight }
+        NoisyTarget { value: self.values[cell], weight }
     }
 
     /// The most that a count of a leaf can be.
@@ -153,7 +153,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Adds to every region's row that of its parent, from the root down.
-    pub fn add_down(&self, rows: &mut [f64]) {
+    pub(super) fn add_down(&self, rows: &mut [f64]) {
         for region in 1..self.inner {
             let (above, row) = rows.split_at_mut(region * self.free);
             let parent = &above[self.parents[region] * self.free..];
@@ -162,7 +162,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Adds every region's row to that of its parent, from the leaves up.
-    pub fn add_up(&self, rows: &mut [f64]) {
+    pub(super) fn add_up(&self, rows: &mut [f64]) {
         for region in (1..self.inner).rev() {
             let (above, row) = rows.split_at_mut(region * self.free);
             let parent = &mut above[self.parents[region] * self.free..];
@@ -171,7 +171,7 @@ impl<'a> Problem<'a> {
     }
 
     /// What leaves and regions make of prices; that of the fixed count is replaced.
-    pub fn respond(&self, mut prices: Vec<f64>) -> Response {
+    pub(super) fn respond(&self, mut prices: Vec<f64>) -> Response {
         let free = self.free;
         let fixed = self.fixed();
         if let Some((cell, _)) = fixed {
@@ -185,7 +185,7 @@ impl<'a> Problem<'a> {
             _ => &seen[self.parents[leaf] * free..][..free],
         };
         let cell = |leaf: usize, size: usize, price: f64| {
-            let Target { value, weight } = self.target(leaf, size);
+            let NoisyTarget { value, weight } = self.target(leaf, size);
             let seen = seen(leaf).get(size).map_or(0.0, |seen| seen + price);
             Plateau { end: size + 1, value: value + seen / (2.0 * weight), weight }
         };
@@ -231,7 +231,7 @@ impl<'a> Problem<'a> {
                     *block = Plateau { value: within, weight: f64::INFINITY, ..*block };
                 }
                 for size in begin..block.end {
-                    let Target { value, weight } = self.target(leaf, size);
+                    let NoisyTarget { value, weight } = self.target(leaf, size);
                     cost += weight * (within - value).powi(2);
                 }
                 if self.inner > 0 {
@@ -253,7 +253,7 @@ impl<'a> Problem<'a> {
                     misses[cell] = 0.0;
                     continue;
                 }
-                let Target { value, weight } = self.target(region, size);
+                let NoisyTarget { value, weight } = self.target(region, size);
                 let sum = misses[cell];
                 cost += weight * (sum - value).powi(2);
                 misses[cell] = value - prices[cell] / (2.0 * weight) - sum;
@@ -264,7 +264,7 @@ impl<'a> Problem<'a> {
     }
 
     /// How much less a region above the leaves wants when its price rises by one.
-    pub fn compliance(&self, region: usize, size: usize) -> f64 {
+    pub(super) fn compliance(&self, region: usize, size: usize) -> f64 {
         match self.fixed() {
             Some((fixed, _)) if fixed == region * self.free + size => 0.0,
             _ => 0.5 / self.target(region, size).weight,
@@ -272,7 +272,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The fits of all regions for all sizes.
-    pub fn counts(&self, at: &Response) -> Vec<f64> {
+    pub(super) fn counts(&self, at: &Response) -> Vec<f64> {
         let sizes = self.sizes;
         let mut counts = vec![0.0; self.values.len()];
         for (leaf, blocks) in (self.inner..).zip(&at.blocks) {

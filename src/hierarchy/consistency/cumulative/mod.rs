@@ -15,7 +15,7 @@ mod dual;
 mod relaxation;
 mod rounding;
 
-use super::known::{Consistent, Known, Quantity};
+use super::known_regions::{Consistent, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
 use super::noisy_counts::{LARGEST_SUM, NoisyCounts, transposed};
 use super::totals::KnownTotals;
@@ -44,7 +44,7 @@ impl ConsistencyMethod for Cumulative {
         matches!(estimator, Estimator::Hc | Estimator::HcL2)
     }
 
-    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, _observer: &mut dyn Observer) -> Consistent {
         known.solved(|noisy, totals| {
             // where nobody knows the root's total, it is what was measured of it
             let measured = || match noisy.sizes.checked_sub(1) {

@@ -2,7 +2,7 @@
 
 use super::relaxation::{LARGEST_MISS, RELATIVE_GAP};
 use super::*;
-use crate::hierarchy::consistency::noisy_counts::{Target, Weights, transposed};
+use crate::hierarchy::consistency::noisy_counts::{NoisyTarget, Weights, transposed};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -108,7 +108,7 @@ fn check_constraints(noisy: &NoisyCounts, totals: KnownTotals, counts: &[u64]) {
 }
 
 /// The targets of all cells, those of a region together.
-fn targets(noisy: &NoisyCounts) -> Vec<Target> {
+fn targets(noisy: &NoisyCounts) -> Vec<NoisyTarget> {
     let regions = 0..noisy.tree.regions().len();
     let of_region = |region| (0..noisy.sizes).map(move |size| noisy.target(region, size));
     regions.flat_map(of_region).collect()

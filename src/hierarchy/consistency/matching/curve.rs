@@ -36,7 +36,7 @@
 //! makes their parents' up to 40 % larger.
 
 use crate::coco::{Coco, Estimate, Run};
-use crate::hierarchy::consistency::known::CutNoise;
+use crate::hierarchy::consistency::known_regions::CutNoise;
 use crate::work::poll;
 
 /// An estimate with fractions of groups.

@@ -60,7 +60,7 @@ impl Merge {
 /// Where several children hold groups of that size and not all can be matched now, the parent's are
 /// shared among them in proportion to their numbers there, by largest remainders.
 fn match_groups(parent: &Estimate, children: &[&Estimate], mut emit: impl FnMut(Matched)) {
-    let mut cursors: Vec<Cursor> = children.iter().map(|child| Cursor::new(child)).collect();
+    let mut cursors: Vec<RunCursor> = children.iter().map(|child| RunCursor::new(child)).collect();
     let mut by_size: BinaryHeap<Reverse<(u64, usize)>> = cursors
         .iter()
         .enumerate()
@@ -114,15 +114,15 @@ fn apportion(total: u64, weights: impl Iterator<Item = u64>, sum: u64) -> Vec<u6
 }
 
 /// A child's groups that are not matched yet, the smallest first.
-struct Cursor<'a> {
+struct RunCursor<'a> {
     rest: &'a [EstimatedRun],
     /// How many groups of the first run are matched already.
     used: u64,
 }
 
-impl<'a> Cursor<'a> {
-    fn new(estimate: &'a Estimate) -> Cursor<'a> {
-        Cursor { rest: estimate.runs(), used: 0 }
+impl<'a> RunCursor<'a> {
+    fn new(estimate: &'a Estimate) -> RunCursor<'a> {
+        RunCursor { rest: estimate.runs(), used: 0 }
     }
 
     fn size(&self) -> Option<u64> {

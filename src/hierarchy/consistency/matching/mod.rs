@@ -9,7 +9,7 @@ mod sharing;
 pub use merge::Merge;
 
 use super::bottom_up::sums_of_leaves;
-use super::known::{Consistent, CutNoise, Evidence, Known, Quantity};
+use super::known_regions::{Consistent, CutNoise, Evidence, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
 use crate::coco::{Coco, Estimate, Estimator};
 use crate::hierarchy::observer::Observer;
@@ -42,7 +42,7 @@ impl ConsistencyMethod for Matching {
         tree.leaves().start
     }
 
-    fn consistent(&self, known: Known, observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, observer: &mut dyn Observer) -> Consistent {
         let tree = known.tree;
         Consistent::exactly(match known.evidence {
             Evidence::Estimates { estimates, cut_noise: Some(noise) } => {
@@ -70,7 +70,7 @@ impl ConsistencyMethod for MatchingUnweighted {
         tree.leaves().start
     }
 
-    fn consistent(&self, known: Known, observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, observer: &mut dyn Observer) -> Consistent {
         let tree = known.tree;
         Consistent::exactly(matched(tree, known.estimates(), Merge::Mean, observer))
     }

@@ -22,7 +22,7 @@ const DRAWS_PER_CLAIM: u64 = 10;
 /// together as many as the region.
 pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
     let mut shares: Vec<Vec<Run>> = vec![Vec::new(); children.len()];
-    let mut cursors: Vec<Cursor> = children.iter().map(Cursor::new).collect();
+    let mut cursors: Vec<CurveCursor> = children.iter().map(CurveCursor::new).collect();
     let mut by_size: BinaryHeap<Reverse<(u64, usize)>> = cursors
         .iter()
         .enumerate()
@@ -60,7 +60,7 @@ pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
 }
 
 /// A child's groups that have no place yet, the smallest first.
-struct Cursor<'a> {
+struct CurveCursor<'a> {
     /// From the first step on that is not all placed.
     rest: &'a [Step],
     placed: u64,
@@ -69,10 +69,11 @@ struct Cursor<'a> {
     ahead: &'a [Step],
 }
 
-impl<'a> Cursor<'a> {
-    fn new(curve: &'a Curve) -> Cursor<'a> {
+impl<'a> CurveCursor<'a> {
+    fn new(curve: &'a Curve) -> CurveCursor<'a> {
         let steps = curve.steps();
-        let mut cursor = Cursor { rest: steps, placed: 0, reached: Step::default(), ahead: steps };
+        let mut cursor =
+            CurveCursor { rest: steps, placed: 0, reached: Step::default(), ahead: steps };
         cursor.take(0);
         cursor
     }

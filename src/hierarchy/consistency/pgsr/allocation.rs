@@ -1,7 +1,7 @@
 //! The integer problem: counts from which single units are moved.
 
 use super::relaxation::rank;
-use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, Target};
+use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, NoisyTarget};
 use crate::hierarchy::tree::Tree;
 use crate::work::{done, poll};
 use std::borrow::Cow;
@@ -42,7 +42,7 @@ impl Moves {
     }
 }
 
-impl Target {
+impl NoisyTarget {
     /// What one unit more or less costs.
     pub(super) fn moves(self, count: u64) -> Moves {
         let twice = 2.0 * (count as f64 - self.value);
@@ -102,7 +102,7 @@ impl<'a> Tournament<'a> {
 /// Consistent counts of one size.
 pub(super) struct Allocation<'a> {
     tournament: &'a Tournament<'a>,
-    targets: Cow<'a, [Target]>,
+    targets: Cow<'a, [NoisyTarget]>,
     pub(super) counts: Vec<u64>,
     /// For every node of the tournament; that of a region contains its own cost.
     pub(super) moves: Vec<Moves>,
@@ -112,7 +112,7 @@ impl<'a> Allocation<'a> {
     /// Every region's response to its price; of several the largest.
     pub(super) fn responding(
         tournament: &'a Tournament<'a>,
-        targets: &'a [Target],
+        targets: &'a [NoisyTarget],
         prices: &[f64],
     ) -> Allocation<'a> {
         let tree = tournament.tree;
@@ -137,7 +137,7 @@ impl<'a> Allocation<'a> {
     /// One that was made before and has these counts.
     fn again(
         tournament: &'a Tournament<'a>,
-        targets: Vec<Target>,
+        targets: Vec<NoisyTarget>,
         counts: Vec<u64>,
     ) -> Allocation<'a> {
         let mut this = Allocation::new(tournament, targets.into(), counts);
@@ -152,7 +152,7 @@ impl<'a> Allocation<'a> {
 
     fn new(
         tournament: &'a Tournament<'a>,
-        targets: Cow<'a, [Target]>,
+        targets: Cow<'a, [NoisyTarget]>,
         counts: Vec<u64>,
     ) -> Allocation<'a> {
         let moves = vec![Moves { up: 0.0, down: 0.0 }; tournament.children.len()];

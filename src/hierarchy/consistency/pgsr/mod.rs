@@ -77,7 +77,7 @@ mod relaxation;
 
 pub(super) use relaxation::last_price;
 
-use super::known::{Consistent, Known, Quantity};
+use super::known_regions::{Consistent, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
 use super::noisy_counts::NoisyCounts;
 use crate::coco::Estimator;
@@ -101,7 +101,7 @@ impl ConsistencyMethod for Pgsr {
         Estimator::Hc
     }
 
-    fn consistent(&self, known: Known, _observer: &mut dyn Observer) -> Consistent {
+    fn consistent(&self, known: KnownRegions, _observer: &mut dyn Observer) -> Consistent {
         known.solved_exactly(pgsr)
     }
 }

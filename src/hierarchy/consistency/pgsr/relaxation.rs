@@ -1,6 +1,6 @@
 //! The real-valued problem: responses to prices.
 
-use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, Target};
+use crate::hierarchy::consistency::noisy_counts::{NoisyCounts, NoisyTarget};
 use crate::hierarchy::tree::Tree;
 use crate::work::poll;
 use std::mem::take;
@@ -50,7 +50,7 @@ impl<'a> Relaxation<'a> {
     }
 
     /// Makes the responses of the levels from `top` down.
-    pub(super) fn fit(&mut self, top: usize, targets: &[Target]) {
+    pub(super) fn fit(&mut self, top: usize, targets: &[NoisyTarget]) {
         // the prices at which the slope of the sum changes, and by how much
         let mut turns: Vec<(f64, f64)> = Vec::new();
         for level in (top..self.levels.len()).rev() {
@@ -87,7 +87,7 @@ impl<'a> Relaxation<'a> {
     }
 
     /// The price that each region sees when the root, below which are these kinks, sees this one.
-    pub(super) fn prices(&self, targets: &[Target], root: &[Kink], price: f64) -> Vec<f64> {
+    pub(super) fn prices(&self, targets: &[NoisyTarget], root: &[Kink], price: f64) -> Vec<f64> {
         let mut prices = vec![price; targets.len()];
         for (number, level) in self.levels.iter().enumerate() {
             for region in self.tree.level(number) {
@@ -102,7 +102,7 @@ impl<'a> Relaxation<'a> {
 
 /// The real response of a region to a price, given that of its children together, and the price
 /// that they see.
-pub(super) fn respond(kinks: &[Kink], target: Target, price: f64) -> (f64, f64) {
+pub(super) fn respond(kinks: &[Kink], target: NoisyTarget, price: f64) -> (f64, f64) {
     let own = |kink: &Kink| kink.price + target.slope(kink.count);
     let passed = kinks.partition_point(|kink| own(kink) <= price);
     if passed == 0 {
@@ -146,7 +146,7 @@ impl<'a> Market<'a> {
     }
 
     /// The price that each region sees, for one size.
-    pub(super) fn prices(&mut self, size: usize, targets: &[Target]) -> Vec<f64> {
+    pub(super) fn prices(&mut self, size: usize, targets: &[NoisyTarget]) -> Vec<f64> {
         match self.roots.get_mut(size) {
             Some(root) => {
                 self.relaxation.fit(1, targets);

@@ -4,7 +4,7 @@
 use super::allocation::*;
 use super::relaxation::*;
 use super::*;
-use crate::hierarchy::consistency::noisy_counts::{LARGEST_SUM, Target, Weights};
+use crate::hierarchy::consistency::noisy_counts::{LARGEST_SUM, NoisyTarget, Weights};
 use crate::hierarchy::tree::Tree;
 use crate::work::watched;
 use proptest::prelude::*;
@@ -398,7 +398,7 @@ proptest! {
     /// Also where the count is so large that rounding the real response would miss it.
     #[test]
     fn a_leaf_responds_exactly(count in 0u64..1 << 53, price in -10.0..10.0) {
-        let (tree, targets) = (regular_tree(&[]), [Target { value: count as f64, weight: 1.0 }]);
+        let (tree, targets) = (regular_tree(&[]), [NoisyTarget { value: count as f64, weight: 1.0 }]);
         let tournament = Tournament::new(&tree);
         let leaf = Allocation::responding(&tournament, &targets, &[price]);
         prop_assert!(leaf.moves[0].up > price && -leaf.moves[0].down <= price);

@@ -32,6 +32,7 @@
 //! 0.2 % larger.
 
 use super::kernel::{Boundary, Kernel};
+use super::spread::{ConvolvedCovariance, mean_of_differences, worst_range};
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::resolution;
@@ -56,20 +57,6 @@ pub struct SineStrategy {
     /// The sequence of M^-2: D^-1 M^-2 D^-1 is the estimates' covariance, in units of an integer's
     /// variance.
     inverse_square: Vec<f64>,
-}
-
-/// The covariance of the estimates of bins i and j: `unit` times k(|i - j|) + s k(i + j + c), over
-/// the `factors` of both.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ConvolvedCovariance<'a> {
-    pub unit: f64,
-    pub factors: &'a [i64],
-    /// k.
-    pub sequence: &'a [f64],
-    /// s.
-    pub sign: f64,
-    /// c.
-    pub offset: usize,
 }
 
 impl SineStrategy {
@@ -155,7 +142,7 @@ impl SineStrategy {
     }
 
     /// The covariances of the estimates with the sum of the bins times `weights`.
-    pub(super) fn covariances(&self, weights: Vec<f64>) -> Vec<f64> {
+    fn covariances(&self, weights: Vec<f64>) -> Vec<f64> {
         let mut scaled = self.scaled_down(weights);
         scaled.resize(self.matrix.order, 0.0);
         let inverse_square = self.inverse.iter().map(|value| value * value);
@@ -165,7 +152,7 @@ impl SineStrategy {
     }
 
     /// What the covariance of two bins is made of.
-    pub(super) fn covariance(&self) -> ConvolvedCovariance<'_> {
+    fn covariance(&self) -> ConvolvedCovariance<'_> {
         let boundary = self.matrix.boundary;
         ConvolvedCovariance {
             unit: self.unit(),
@@ -212,28 +199,37 @@ impl RangeMechanism for SineStrategy {
 
     /// Time: n log n in the range's length n.
     fn variance(&self, range: Range<usize>) -> f64 {
-        self.variance_of(range)
+        self.covariance().variance(range)
     }
 
     fn spread(&self, workload: Workload) -> Spread {
         match workload {
-            Workload::All => self.all_ranges(),
-            Workload::Prefix => Spread::of(self.prefix_variances().into_iter().skip(1)),
+            Workload::All => {
+                let prefixes = self.covariance().prefix_variances();
+                let covariances = |weights| self.covariances(weights);
+                Spread {
+                    mean: mean_of_differences(&prefixes, covariances),
+                    max: worst_range(&prefixes, covariances),
+                }
+            }
+            Workload::Prefix => {
+                Spread::of(self.covariance().prefix_variances().into_iter().skip(1))
+            }
             Workload::Nodes => self.spread_over(&mut workload.ranges(self.bins())),
         }
     }
 
     /// Time: n log^2 n.
     fn mean_over_all(&self) -> f64 {
-        let prefixes = self.prefix_variances();
-        self.mean_of_differences(&prefixes)
+        let prefixes = self.covariance().prefix_variances();
+        mean_of_differences(&prefixes, |weights| self.covariances(weights))
     }
 
     /// Beyond 1024 bins that of a search: no range with either end in common with the one that was
     /// found has a larger variance. Time: n log^2 n; up to 1024 bins n^2 log n.
     fn max_over_all(&self) -> f64 {
-        let prefixes = self.prefix_variances();
-        self.worst_range(&prefixes)
+        let prefixes = self.covariance().prefix_variances();
+        worst_range(&prefixes, |weights| self.covariances(weights))
     }
 }
 

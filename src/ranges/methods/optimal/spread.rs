@@ -1,12 +1,10 @@
-//! Variances of a [`SineStrategy`]'s answers, from the sequence of the estimates' covariance.
+//! Variances of the answers of a strategy by convolutions, from the sequence of the estimates'
+//! covariance.
 //!
 //! In the units of [`ConvolvedCovariance`], with u = 1 / D, bins i and j of the estimates have the
 //! covariance u_i u_j (k(i - j) + s k(i + j + c)).
 
-use super::sine::{ConvolvedCovariance, SineStrategy};
 use crate::ranges::convolution::{cyclic, from_spectrum, spectrum};
-use crate::ranges::mechanism::RangeMechanism;
-use crate::ranges::workload::Spread;
 use crate::work::{done, poll};
 use std::ops::Range;
 
@@ -15,37 +13,32 @@ const SHORT: usize = 64;
 /// Up to this number of bins every range is looked at for the largest variance.
 const ALL_LOOKED_AT: usize = 1024;
 
-impl SineStrategy {
-    pub(super) fn variance_of(&self, range: Range<usize>) -> f64 {
+/// The covariance of the estimates of bins i and j: `unit` times k(|i - j|) + s k(i + j + c), over
+/// the `factors` of both.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ConvolvedCovariance<'a> {
+    pub unit: f64,
+    pub factors: &'a [i64],
+    /// k.
+    pub sequence: &'a [f64],
+    /// s.
+    pub sign: f64,
+    /// c.
+    pub offset: usize,
+}
+
+impl ConvolvedCovariance<'_> {
+    /// Of the sum over a range of bins.
+    pub(super) fn variance(&self, range: Range<usize>) -> f64 {
         if range.is_empty() {
             return 0.0;
         }
         done(range.len() as u64);
-        let covariance = self.covariance();
-        let (toeplitz, hankel) = products(&covariance.inverse_factors(range.clone()));
+        let (toeplitz, hankel) = products(&self.inverse_factors(range.clone()));
         let dot = |products: &[f64], k: &[f64]| products.iter().zip(k).map(|(p, k)| p * k).sum();
-        let toeplitz: f64 = dot(&toeplitz, covariance.sequence);
-        let hankel: f64 = dot(&hankel, covariance.beyond(2 * range.start));
-        covariance.unit * (toeplitz + covariance.sign * hankel)
-    }
-
-    pub(super) fn all_ranges(&self) -> Spread {
-        let prefixes = self.prefix_variances();
-        let max = self.worst_range(&prefixes);
-        Spread { mean: self.mean_of_differences(&prefixes), max }
-    }
-
-    /// Over all n (n + 1) / 2 ranges, from [`SineStrategy::prefix_variances`].
-    ///
-    /// A range is a difference of two of the n + 1 prefixes P, the empty one among them: the sum of
-    /// Var(P_i - P_j) over pairs is (n + 1) sum Var(P_i) - Var(sum P_i).
-    pub(super) fn mean_of_differences(&self, prefixes: &[f64]) -> f64 {
-        let bins = self.bins();
-        let counts: Vec<f64> = (1..=bins).rev().map(|count| count as f64).collect();
-        let of_sum: f64 =
-            self.covariances(counts.clone()).iter().zip(&counts).map(|(c, w)| c * w).sum();
-        let total = (bins + 1) as f64 * prefixes.iter().sum::<f64>() - of_sum;
-        total / (bins as f64 * (bins + 1) as f64 / 2.0)
+        let toeplitz: f64 = dot(&toeplitz, self.sequence);
+        let hankel: f64 = dot(&hankel, self.beyond(2 * range.start));
+        self.unit * (toeplitz + self.sign * hankel)
     }
 
     /// The variances of the sums of the first 0, 1, ... n bins.
@@ -53,56 +46,22 @@ impl SineStrategy {
     /// One more bin i adds u_i^2 (k(0) + s k(2 i + c)) and, twice, u_i times the sum over j < i of
     /// u_j (k(i - j) + s k(i + j + c)).
     pub(super) fn prefix_variances(&self) -> Vec<f64> {
-        let (bins, covariance) = (self.bins(), self.covariance());
-        let k = covariance.sequence;
-        let u = covariance.inverse_factors(0..bins);
+        let bins = self.factors.len();
+        let k = self.sequence;
+        let u = self.inverse_factors(0..bins);
         let later = [&[0.0], &k[1..bins]].concat();
         let mut sums = cyclic(&u, &later, 2 * bins, 0, bins);
-        covariance.add_hankel(&u, 0, &mut sums);
+        self.add_hankel(&u, 0, &mut sums);
         let mut variances = vec![0.0];
         let mut variance = 0.0;
         for (i, (u, sum)) in u.iter().zip(sums).enumerate() {
-            let own = k[0] + covariance.sign * covariance.beyond(2 * i)[0];
+            let own = k[0] + self.sign * self.beyond(2 * i)[0];
             variance += u * (u * own + 2.0 * sum);
-            variances.push(covariance.unit * variance);
+            variances.push(self.unit * variance);
         }
         variances
     }
 
-    pub(super) fn worst_range(&self, prefixes: &[f64]) -> f64 {
-        let bins = self.bins();
-        // the worst range with one given end: its other end, and its variance
-        let partner = |end: usize| {
-            poll();
-            let weights: Vec<f64> = (0..bins).map(|i| if i < end { 1.0 } else { 0.0 }).collect();
-            let mut covariance = 0.0;
-            let of_bins = self.covariances(weights);
-            let of_prefixes = std::iter::once(0.0).chain(of_bins.into_iter().map(|c| {
-                covariance += c;
-                covariance
-            }));
-            let variances = prefixes.iter().zip(of_prefixes);
-            let variances = variances.map(|(other, c)| prefixes[end] + other - 2.0 * c);
-            variances.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a prefix")
-        };
-        if bins <= ALL_LOOKED_AT {
-            return (0..=bins).map(|end| partner(end).1).fold(0.0, f64::max);
-        }
-        let search = |start| {
-            let (mut end, mut variance) = partner(start);
-            loop {
-                let (other, larger) = partner(end);
-                if larger <= variance {
-                    return variance;
-                }
-                (end, variance) = (other, larger);
-            }
-        };
-        [0, bins / 4, bins / 2, bins].map(search).into_iter().fold(0.0, f64::max)
-    }
-}
-
-impl ConvolvedCovariance<'_> {
     fn inverse_factors(&self, bins: Range<usize>) -> Vec<f64> {
         self.factors[bins].iter().map(|&factor| 1.0 / factor as f64).collect()
     }
@@ -137,6 +96,56 @@ impl ConvolvedCovariance<'_> {
         self.add_hankel(&u[..middle], first, &mut sums[..middle]);
         self.add_hankel(&u[middle..], first + middle, &mut sums[middle..]);
     }
+}
+
+/// The mean variance over all n (n + 1) / 2 ranges, from [`ConvolvedCovariance::prefix_variances`].
+/// `covariances`: of the estimates of bins with the sum of the bins times weights.
+///
+/// A range is a difference of two of the n + 1 prefixes P, the empty one among them: the sum of
+/// Var(P_i - P_j) over pairs is (n + 1) sum Var(P_i) - Var(sum P_i).
+pub(super) fn mean_of_differences(
+    prefixes: &[f64],
+    covariances: impl Fn(Vec<f64>) -> Vec<f64>,
+) -> f64 {
+    let bins = prefixes.len() - 1;
+    let counts: Vec<f64> = (1..=bins).rev().map(|count| count as f64).collect();
+    let of_sum: f64 = covariances(counts.clone()).iter().zip(&counts).map(|(c, w)| c * w).sum();
+    let total = (bins + 1) as f64 * prefixes.iter().sum::<f64>() - of_sum;
+    total / (bins as f64 * (bins + 1) as f64 / 2.0)
+}
+
+/// The largest variance of a range, or beyond [`ALL_LOOKED_AT`] bins one that no range with either
+/// end in common exceeds. `covariances`: as for [`mean_of_differences`].
+pub(super) fn worst_range(prefixes: &[f64], covariances: impl Fn(Vec<f64>) -> Vec<f64>) -> f64 {
+    let bins = prefixes.len() - 1;
+    // the worst range with one given end: its other end, and its variance
+    let partner = |end: usize| {
+        poll();
+        let weights: Vec<f64> = (0..bins).map(|i| if i < end { 1.0 } else { 0.0 }).collect();
+        let mut covariance = 0.0;
+        let of_bins = covariances(weights);
+        let of_prefixes = std::iter::once(0.0).chain(of_bins.into_iter().map(|c| {
+            covariance += c;
+            covariance
+        }));
+        let variances = prefixes.iter().zip(of_prefixes);
+        let variances = variances.map(|(other, c)| prefixes[end] + other - 2.0 * c);
+        variances.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a prefix")
+    };
+    if bins <= ALL_LOOKED_AT {
+        return (0..=bins).map(|end| partner(end).1).fold(0.0, f64::max);
+    }
+    let search = |start| {
+        let (mut end, mut variance) = partner(start);
+        loop {
+            let (other, larger) = partner(end);
+            if larger <= variance {
+                return variance;
+            }
+            (end, variance) = (other, larger);
+        }
+    };
+    [0, bins / 4, bins / 2, bins].map(search).into_iter().fold(0.0, f64::max)
 }
 
 /// The sums of u_i u_j over the pairs with |i - j| = 0, 1, ..., and over those with i + j = 0,

@@ -30,7 +30,7 @@ pub(in crate::hierarchy) struct CutNoise {
 }
 
 /// What is known of a tree's regions.
-pub(in crate::hierarchy) struct Known<'a> {
+pub(in crate::hierarchy) struct KnownRegions<'a> {
     pub tree: &'a Tree,
     pub evidence: Evidence<'a>,
     pub totals: Option<KnownTotals<'a>>,
@@ -67,7 +67,7 @@ impl Consistent {
     }
 }
 
-impl Known<'_> {
+impl KnownRegions<'_> {
     /// Where the method wants [`Quantity::Estimates`].
     pub(super) fn estimates(self) -> Vec<Estimate> {
         match self.evidence {
@@ -81,7 +81,7 @@ impl Known<'_> {
         self,
         solve: impl FnOnce(&NoisyCounts, Option<KnownTotals>) -> (Vec<u64>, f64),
     ) -> Consistent {
-        let Known { tree, evidence, totals } = self;
+        let KnownRegions { tree, evidence, totals } = self;
         let (cells, sizes) = match evidence {
             Evidence::Cells { cells, sizes } => (cells, sizes),
             Evidence::Estimates { .. } => (NoisyCells::measured(tree, vec![]), None),
@@ -95,7 +95,7 @@ impl Known<'_> {
         Consistent { histograms, gap }
     }
 
-    /// As [`Known::solved`], by an exact solver that keeps the root's total if it is given.
+    /// As [`KnownRegions::solved`], by an exact solver that keeps the root's total if it is given.
     pub(super) fn solved_exactly(
         self,
         solve: fn(&NoisyCounts, Option<u64>) -> Vec<u64>,
