@@ -75,7 +75,7 @@ impl Coco {
     }
 }
 
-/// The earth mover's distance, sum_i |Hc[i] - Hc'[i]|: how many entities have to be added or
+/// The earth mover's distance, `sum_i |Hc[i] - Hc'[i]|`: how many entities have to be added or
 /// removed to turn one histogram into the other (Kuo et al., lemma 1). At most `i64::MAX`.
 ///
 /// Error: the histograms differ in their numbers of groups.

@@ -50,8 +50,8 @@ pub struct ExpectedError {
 /// `request`: what a release would be asked for, if it were told no estimators and no consistency; its
 /// shares are for what is measured on all levels. `estimators`: a name for all levels, or one per
 /// level with slashes between them (`Hc/Hc/Hg`), or a choice (`select:cut|Hc`); None for
-/// [`ESTIMATORS`], those that have a meaning. `consistency`: None for [`CONSISTENCY`]. `groups`: how
-/// many there are.
+/// those of `cut`, `Hc` and `Hg` that have a meaning. `consistency`: None for `matching` and
+/// `bottom_up`. `groups`: how many there are.
 ///
 /// Errors: those of a release.
 pub fn candidates(

@@ -60,7 +60,7 @@ impl HistogramMeasurement {
         &self.noise
     }
 
-    /// The variance of one of [`NodeMeasurement::release_counts`], before any smoothing.
+    /// The variance of a noisy number of groups of one size, before any smoothing.
     pub fn variance_of_counts(&self) -> f64 {
         self.estimator.variance_of_counts(self.noise.variance())
     }

@@ -15,7 +15,7 @@ pub enum Quantity {
     Counts,
     /// A noisy number of groups of each size or less.
     CumulativeCounts,
-    /// Noisy running totals over all regions of a level, size by size ([`chain`](super::chain)).
+    /// Noisy running totals over all regions of a level, size by size.
     RunningTotals,
 }
 

@@ -5,7 +5,7 @@ use crate::work::{Paced, done};
 use std::ops::AddAssign;
 
 /// The running totals of every level, from counts of groups per region and size; both in the order
-/// of [`NoisyCounts`].
+/// of [`NoisyCounts`](crate::hierarchy::NoisyCounts).
 ///
 /// Panics where there are not as many counts of every region.
 pub(in crate::hierarchy) fn running_totals<T: Copy + Default + AddAssign>(
