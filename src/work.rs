@@ -109,12 +109,12 @@ impl<I: Iterator> Iterator for PacedIter<I> {
 
     #[inline]
     fn next(&mut self) -> Option<I::Item> {
-        match self.until_counted.checked_sub(1) {
-            Some(left) => self.until_counted = left,
-            None => {
-                self.until_counted = ITEMS_AT_A_TIME - 1;
-                done(ITEMS_AT_A_TIME.into());
-            }
+        // of the ways to write this the one that takes two instructions
+        let (left, none_left) = self.until_counted.overflowing_sub(1);
+        self.until_counted = left;
+        if none_left {
+            self.until_counted = ITEMS_AT_A_TIME - 1;
+            done(ITEMS_AT_A_TIME.into());
         }
         self.items.next()
     }

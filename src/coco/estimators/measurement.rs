@@ -155,10 +155,11 @@ impl<'a> NodeMeasurement<'a> {
 
     /// Adds fresh noise to one number after the other; each is a unit of work.
     pub(crate) fn noisy<R: RandomWords + ?Sized>(&self, words: &mut R) -> impl FnMut(i64) -> i64 {
+        let noise = &self.of_all.noise;
         let mut draws = repeat(()).paced();
         move |exact| {
             draws.next();
-            self.of_all.noise.add(exact, words)
+            noise.add(exact, words)
         }
     }
 }
