@@ -107,7 +107,12 @@
 //! ```compile_fail,E0061
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
-//! # use pg_dp::ranges::RangePlan;
+//! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+//! # fn flat(epsilon: f64) -> RangePlan {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -115,8 +120,8 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
-//! let cheap = RangePlan::new(4, 0.1, 0.0, "flat", 1).unwrap();
+//! let plan = flat(1.0);
+//! let cheap = flat(0.1);
 //! Receipt::charged(cheap, &Book).unwrap().release(plan, &[3, 1, 2, 5], &mut words);
 //! ```
 //!
@@ -125,7 +130,12 @@
 //! ```compile_fail,E0451
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
-//! # use pg_dp::ranges::RangePlan;
+//! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+//! # fn flat(epsilon: f64) -> RangePlan {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -133,7 +143,7 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
+//! let plan = flat(1.0);
 //! let receipt = Receipt { mechanism: plan, paid: () };
 //! ```
 //!
@@ -142,7 +152,12 @@
 //! ```compile_fail,E0382
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
-//! # use pg_dp::ranges::RangePlan;
+//! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+//! # fn flat(epsilon: f64) -> RangePlan {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -150,7 +165,7 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
+//! let plan = flat(1.0);
 //! let receipt = Receipt::charged(plan, &Book).unwrap();
 //! receipt.release(&[3, 1, 2, 5], &mut words);
 //! receipt.release(&[3, 1, 2, 5], &mut words);
@@ -161,7 +176,12 @@
 //! ```
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
-//! # use pg_dp::ranges::RangePlan;
+//! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+//! # fn flat(epsilon: f64) -> RangePlan {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -169,7 +189,7 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = RangePlan::new(4, 1.0, 0.0, "flat", 1).unwrap();
+//! let plan = flat(1.0);
 //! let receipt = Receipt::charged(plan, &Book).unwrap();
 //! receipt.release(&[3, 1, 2, 5], &mut words);
 //! ```

@@ -37,7 +37,7 @@ use crate::privacy::Epsilon;
 /// }
 /// ```
 ///
-/// ```compile_fail,E0451
+/// ```compile_fail,E0616
 /// # use pg_dp::ranges::RangePlan;
 /// fn at_the_price_of_another(plan: RangePlan, cheaper: RangePlan) -> RangePlan {
 ///     RangePlan { price: cheaper.price, ..plan }
