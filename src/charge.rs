@@ -101,18 +101,13 @@
 //! rows.open(&receipt);
 //! ```
 //!
-//! Noise is drawn by receipts alone, which hold the very mechanism that was charged. A receipt
-//! takes no other plan than its own,
+//! Noise is drawn by receipts alone, which hold the very mechanism that was charged. A plan by
+//! itself draws nothing,
 //!
-//! ```compile_fail,E0061
+//! ```compile_fail,E0599
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
 //! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
-//! # fn flat(epsilon: f64) -> RangePlan {
-//! #     let method = MethodChoice::parse("flat").unwrap();
-//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
-//! #     RangePlan::new(request).unwrap()
-//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -120,9 +115,36 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = flat(1.0);
-//! let cheap = flat(0.1);
-//! Receipt::charged(cheap, &Book).unwrap().release(plan, &[3, 1, 2, 5], &mut words);
+//! # let plan = |epsilon| {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # };
+//! let plan: RangePlan = plan(1.0);
+//! plan.release(&[3, 1, 2, 5], &mut words);
+//! ```
+//!
+//! a receipt takes no other plan than its own,
+//!
+//! ```compile_fail,E0061
+//! # use pg_dp::charge::{Cost, Ledger, Receipt};
+//! # use pg_dp::noise::words_from_system;
+//! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+//! # struct Book;
+//! # impl Ledger for Book {
+//! #     type Entry = ();
+//! #     type Refusal = ();
+//! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
+//! # }
+//! # let mut words = words_from_system().unwrap();
+//! # let plan = |epsilon| {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # };
+//! let (plan, cheap): (RangePlan, RangePlan) = (plan(1.0), plan(0.1));
+//! let receipt = Receipt::charged(cheap, &Book).unwrap();
+//! receipt.release(plan, &[3, 1, 2, 5], &mut words);
 //! ```
 //!
 //! cannot be made by hand,
@@ -131,11 +153,6 @@
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
 //! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
-//! # fn flat(epsilon: f64) -> RangePlan {
-//! #     let method = MethodChoice::parse("flat").unwrap();
-//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
-//! #     RangePlan::new(request).unwrap()
-//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -143,7 +160,12 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = flat(1.0);
+//! # let plan = |epsilon| {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # };
+//! let plan: RangePlan = plan(1.0);
 //! let receipt = Receipt { mechanism: plan, paid: () };
 //! ```
 //!
@@ -153,11 +175,6 @@
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
 //! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
-//! # fn flat(epsilon: f64) -> RangePlan {
-//! #     let method = MethodChoice::parse("flat").unwrap();
-//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
-//! #     RangePlan::new(request).unwrap()
-//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -165,7 +182,12 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = flat(1.0);
+//! # let plan = |epsilon| {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # };
+//! let plan: RangePlan = plan(1.0);
 //! let receipt = Receipt::charged(plan, &Book).unwrap();
 //! receipt.release(&[3, 1, 2, 5], &mut words);
 //! receipt.release(&[3, 1, 2, 5], &mut words);
@@ -177,11 +199,6 @@
 //! # use pg_dp::charge::{Cost, Ledger, Receipt};
 //! # use pg_dp::noise::words_from_system;
 //! # use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
-//! # fn flat(epsilon: f64) -> RangePlan {
-//! #     let method = MethodChoice::parse("flat").unwrap();
-//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
-//! #     RangePlan::new(request).unwrap()
-//! # }
 //! # struct Book;
 //! # impl Ledger for Book {
 //! #     type Entry = ();
@@ -189,7 +206,12 @@
 //! #     fn charge(&self, _: &Cost) -> Result<(), ()> { Ok(()) }
 //! # }
 //! # let mut words = words_from_system().unwrap();
-//! let plan = flat(1.0);
+//! # let plan = |epsilon| {
+//! #     let method = MethodChoice::parse("flat").unwrap();
+//! #     let request = RangeRequest { bins: 4, epsilon, delta: 0.0, rows_per_unit: 1, method };
+//! #     RangePlan::new(request).unwrap()
+//! # };
+//! let plan: RangePlan = plan(1.0);
 //! let receipt = Receipt::charged(plan, &Book).unwrap();
 //! receipt.release(&[3, 1, 2, 5], &mut words);
 //! ```

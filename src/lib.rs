@@ -16,6 +16,10 @@
 // `pub` in a private module says of something that it is an interface, which it is not; a program,
 // for which cargo's own lint table would hold, too, has none
 #![warn(unreachable_pub)]
+// what a user can send never panics; an error says what is wrong and what to do
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+// the order of a hash table differs from run to run: nothing that is released may follow it
+#![warn(clippy::iter_over_hash_type)]
 
 pub mod charge;
 pub mod coco;

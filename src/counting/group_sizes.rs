@@ -104,6 +104,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         self.parts.resize_with(self.most_parts, || None);
         // a new one grows to the size of a part only
         let empty = GroupTable::with_hasher(self.table.hasher().clone());
+        #[expect(clippy::iter_over_hash_type, reason = "groups are counted, in any order")]
         for (key, CountedGroup { region, size }) in std::mem::replace(&mut self.table, empty) {
             self.put_aside(GroupRow { key, region: Some(region), entities: size });
         }

@@ -179,19 +179,16 @@ fn plan(
     questions: Option<&[Range<usize>]>,
 ) -> Result<RangePlan> {
     let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
-    let mut method = choice(required(method, "method")?)?;
+    let word = required(method, "method")?;
+    let mut method = MethodChoice::parse(word).map_err(unfit_ranges)?;
     if let Some(questions) = questions
         && method.target == TargetRanges::ALL
     {
         method.target = TargetRanges::Ranges(questions.to_vec());
     }
     let bins = bins as i64;
-    RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method })
-        .map_err(unfit_ranges)
-}
-
-fn choice(word: &str) -> Result<MethodChoice> {
-    MethodChoice::parse(word).map_err(unfit_ranges)
+    let request = RangeRequest { bins, epsilon, delta, rows_per_unit, method };
+    RangePlan::new(request).map_err(unfit_ranges)
 }
 
 /// What the ledger's entry shows besides the mechanism.

@@ -238,6 +238,7 @@ pub(super) fn reach(
         allocation.shift_unit(0, direction);
         *best = offer(size, &allocation.moves[0]);
     }
+    #[expect(clippy::iter_over_hash_type, reason = "each has a place of its own")]
     for (size, allocation) in changed {
         poll();
         counts[size * regions..][..regions].copy_from_slice(&allocation.counts);
