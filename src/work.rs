@@ -89,7 +89,7 @@ impl Drop for Innermost {
 
 /// Iterators whose items count as work.
 pub trait Paced: Iterator + Sized {
-    /// The same items, each of which counts as [one unit](done) of work.
+    /// Its items, each of which counts as [one unit](done) of work.
     fn paced(self) -> PacedIter<Self> {
         PacedIter { items: self, until_counted: 0 }
     }

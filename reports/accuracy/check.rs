@@ -11,8 +11,8 @@ use std::path::Path;
 
 const EPSILONS: [f64; 2] = [0.1, 1.0];
 const RUNS: usize = 30;
-/// Where sparse data are to be better than [`AT_MOST`], they are kept at this. Their ratios are 0.25 to
-/// 0.34; the goal itself is not met everywhere.
+/// Where sparse data are to be better than [`AT_MOST`], they are kept at this. Their ratios are
+/// 0.25 to 0.34; the goal itself is not met everywhere.
 const KEPT_IF_SPARSE: f64 = 0.35;
 /// The probability that the check fails although nothing is worse than it may be, at most.
 const FALSE_ALARM: f64 = 1e-6;
@@ -21,7 +21,8 @@ const FALSE_ALARM: f64 = 1e-6;
 /// released by default with every combination of Kuo et al. Every release is checked on the way.
 ///
 /// Errors: a release breaks a promise; at some place the default's mean error is more than
-/// [`AT_MOST`] times that of a combination (of sparse data [`KEPT_IF_SPARSE`] times), beyond what noise explains.
+/// [`AT_MOST`] times that of a combination (of sparse data [`KEPT_IF_SPARSE`] times), beyond what
+/// noise explains.
 pub fn quick(directory: &Path) -> Result<(), Box<dyn Error>> {
     let hierarchies = [
         Hierarchies::new(housing(Geography { states: 6, counties: 10 })?)?,

@@ -1,5 +1,6 @@
-//! Releases hierarchies many times by every method of Kuo et al. (2018), of Fioretto, Van Hentenryck
-//! and Zhu (2020) and of this extension, and writes how far off they are: docs/accuracy.md.
+//! Releases hierarchies many times by every method of Kuo et al. (2018), of Fioretto, Van
+//! Hentenryck and Zhu (2020) and of this extension, and writes how far off they are:
+//! docs/accuracy.md.
 
 mod check;
 mod data;

@@ -4,9 +4,9 @@
 //! It is the paper's algorithm, with three things that cost nothing and help it: a table entry is
 //! the last one plus a slope, not a sum over all children anew; a merge ends where it leaves the
 //! parent's domain; and the order of the slopes is kept from the way up, so that the way down has
-//! nothing to solve. The sort is a merge sort that finds the children's slopes sorted already. It is
-//! nonetheless most of the time: the paper sorts all slopes, and few of them lead to counts within
-//! the parent's domain.
+//! nothing to solve. The sort is a merge sort that finds the children's slopes sorted already. It
+//! is nonetheless most of the time: the paper sorts all slopes, and few of them lead to counts
+//! within the parent's domain.
 
 use pg_dp::hierarchy::Tree;
 use std::ops::RangeInclusive;

@@ -3,8 +3,8 @@
 /// How a time grows with a quantity: as its power of these exponents.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slopes {
-    /// By least squares over the points in the upper half of the quantity's logarithmic range, as what
-    /// a release costs in any case flattens the lower half; at least three.
+    /// By least squares over the points in the upper half of the quantity's logarithmic range, as
+    /// what a release costs in any case flattens the lower half; at least three.
     pub fitted: f64,
     /// How many points these are.
     pub points: usize,

@@ -54,8 +54,8 @@ pub fn least_mean(workload: Workload, bins: usize, rho: f64) -> Option<f64> {
     Some(svd_bound(workload, bins)? / (2.0 * rho))
 }
 
-/// A row of tables 1 and 3 of Qardaji, Yang and Li (2013): mean variances over all ranges of continuous
-/// Laplace noise at epsilon 1.
+/// A row of tables 1 and 3 of Qardaji, Yang and Li (2013): mean variances over all ranges of
+/// continuous Laplace noise at epsilon 1.
 pub struct Published {
     pub method: &'static str,
     /// Its name there.

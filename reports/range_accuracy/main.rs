@@ -1,5 +1,5 @@
-//! Compares the methods for range sums at equal privacy, over ever more bins, and writes a report with
-//! figures: docs/range-accuracy.md.
+//! Compares the methods for range sums at equal privacy, over ever more bins, and writes a report
+//! with figures: docs/range-accuracy.md.
 
 mod exact;
 mod figures;

@@ -23,8 +23,8 @@ enum How {
     Planned(&'static str),
     /// The same without a delta.
     Pure(&'static str),
-    /// A consistent binary tree or Haar coefficients, with Gaussian noise of equal budgets. Asked for
-    /// these words, the extension takes Laplace noise where that is better.
+    /// A consistent binary tree or Haar coefficients, with Gaussian noise of equal budgets. Asked
+    /// for these words, the extension takes Laplace noise where that is better.
     GaussianTree,
     GaussianWavelet,
 }

@@ -153,8 +153,8 @@ fn draws_of_region(
     Ok((Draws { all, columns, above }, Profile::new(&estimate, plan.max_size())))
 }
 
-/// How many of the noisy numbers are columns: as many as are measured of a histogram without groups,
-/// which has no rows, where they come out the same.
+/// How many of the noisy numbers are columns: as many as are measured of a histogram without
+/// groups, which has no rows, where they come out the same.
 fn columns(of_region: &NodeMeasurement, noisy: Vec<i64>) -> u64 {
     let (mut count, mut noisy) = (0, noisy.into_iter());
     of_region.estimate(&Coco::default(), |_| {

@@ -1,7 +1,7 @@
 //! What stands for a group's key while its entities are counted: 128 bits.
 //!
-//! Keys whose columns have a fixed width of 16 bytes together, such as one or two integers or a UUID,
-//! stand for themselves. Of longer keys SipHash makes 128 bits, under a key drawn for each
+//! Keys whose columns have a fixed width of 16 bytes together, such as one or two integers or a
+//! UUID, stand for themselves. Of longer keys SipHash makes 128 bits, under a key drawn for each
 //! use. Two different keys of n then meet with probability n^2 / 2^129, less than 2^-60 for 10^10
 //! keys, whatever the keys are. If they did, two groups would count as one: an error of accuracy
 //! alone, as each entity still is in one group.
@@ -83,8 +83,8 @@ impl KeyMaker {
     }
 }
 
-/// Spreads keys by folded multiplication (the product of two 64-bit words, its halves added), under a
-/// key of its own, so that no keys that someone chose crowd together.
+/// Spreads keys by folded multiplication (the product of two 64-bit words, its halves added), under
+/// a key of its own, so that no keys that someone chose crowd together.
 #[derive(Debug, Clone)]
 pub struct KeyHasher {
     key: [u64; 2],

@@ -1,10 +1,10 @@
 //! The sizes of groups from rows in any order, in one pass and in bounded memory.
 //!
-//! A hash table counts as many groups as fit. When there are more, all rows, and what was counted so
-//! far, go to temporary files, split by a hash of the key; each file is then counted in the same way,
-//! and split again if it has to be. Each split divides the groups by up to 256, so a row is
-//! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to 100,000
-//! groups, once up to 18 million, twice up to 3 billion.
+//! A hash table counts as many groups as fit. When there are more, all rows, and what was counted
+//! so far, go to temporary files, split by a hash of the key; each file is then counted in the same
+//! way, and split again if it has to be. Each split divides the groups by up to 256, so a row is
+//! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to
+//! 100,000 groups, once up to 18 million, twice up to 3 billion.
 
 use super::group_key::{GroupKey, KeyHasher};
 use crate::work::poll;
@@ -59,9 +59,9 @@ struct CountedGroup {
 }
 
 impl<F: TemporaryFile> GroupSizes<F> {
-    /// Sizes above `max_size` count at it. The memory, in bytes, is kept to but for the minimum of a
-    /// few open files. Of more than 16 MiB no use is made: a table outside of the processor's cache
-    /// is slower than writing rows to files in order.
+    /// Sizes above `max_size` count at it. The memory, in bytes, is kept to but for the minimum of
+    /// a few open files. Of more than 16 MiB no use is made: a table outside of the processor's
+    /// cache is slower than writing rows to files in order.
     pub fn new(memory: usize, max_size: u32, words: &mut impl Rng) -> GroupSizes<F> {
         const MOST_PARTS: usize = 256;
         const MOST_MEMORY: usize = 16 << 20;
@@ -254,7 +254,7 @@ mod tests {
         (groups, polls)
     }
 
-    /// The same by a plain map.
+    /// (region, size) of all groups, sorted, by a plain map.
     fn expected(max_size: u32, rows: &[GroupRow]) -> Vec<(u32, u32)> {
         let mut groups: BTreeMap<[u64; 2], (u32, u64)> = BTreeMap::new();
         for row in rows {
@@ -311,9 +311,9 @@ mod tests {
         assert_eq!(counted(0, u32::MAX, &[row, row]).0, [(0, u32::MAX)]);
     }
 
-    /// With room for 14 groups and 4 parts at a time, 3,584 groups are divided by 4 four times until
-    /// 14 are left on average, and once or twice more where there are more. Were rows split at one depth
-    /// much as at the one before, it would take many splits more. The seeds are fixed.
+    /// With room for 14 groups and 4 parts at a time, 3,584 groups are divided by 4 four times
+    /// until 14 are left on average, and once or twice more where there are more. Were rows split
+    /// at one depth much as at the one before, it would take many splits more. The seeds are fixed.
     #[test]
     fn splits_at_different_depths_are_independent() {
         let rows: Vec<_> = (0..3_584).map(|group| exists(group, 0)).collect();

@@ -1,5 +1,5 @@
-//! Exact histograms of many regions from rows in any order: the keys of groups, their sizes, and how
-//! many groups of each size there are, in bounded memory.
+//! Exact histograms of many regions from rows in any order: the keys of groups, their sizes, and
+//! how many groups of each size there are, in bounded memory.
 
 mod group_key;
 mod group_sizes;

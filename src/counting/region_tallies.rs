@@ -14,8 +14,8 @@ use std::collections::HashMap;
 /// Regions' paths from below the root, each with its histogram.
 pub type RegionHistograms = Vec<(Vec<String>, Coco)>;
 
-/// More than [`RegionTallies::MOST_REGIONS`] regions, or [`RegionTallies::MOST_NAME_BYTES`] in their
-/// paths. Regions are public.
+/// More than [`RegionTallies::MOST_REGIONS`] regions, or [`RegionTallies::MOST_NAME_BYTES`] in
+/// their paths. Regions are public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyRegions;
 
@@ -37,12 +37,12 @@ impl RegionTallies {
         }
     }
 
-    /// How many regions may occur. Paths, histograms and the tree of all regions take up to 0.7 KB for
-    /// each where names are short, 6 GB in all.
+    /// How many regions may occur. Paths, histograms and the tree of all regions take up to 0.7 KB
+    /// for each where names are short, 6 GB in all.
     pub const MOST_REGIONS: usize = 1 << 23;
 
-    /// How many bytes their paths may take, 32 a region where there are most of them. With these and
-    /// the pairs that [`Tallies`] hold, what [`write_histograms`] makes fits into a datum.
+    /// How many bytes their paths may take, 32 a region where there are most of them. With these
+    /// and the pairs that [`Tallies`] hold, what [`write_histograms`] makes fits into a datum.
     pub const MOST_NAME_BYTES: usize = 1 << 28;
 
     /// The number of the region with that path; a new one if it did not occur before.

@@ -1,14 +1,16 @@
 //! The histograms of many regions at once, from groups in any order.
 //!
-//! Most groups are small: those are counted in an array for each region. The others are counted in a
-//! hash table that stays small, and put into sorted lists whenever it is full. Each list is at least
-//! twice as long as the next, so a count is moved as often as the logarithm of their number says.
+//! Most groups are small: those are counted in an array for each region. The others are counted in
+//! a hash table that stays small, and put into sorted lists whenever it is full. Each list is at
+//! least twice as long as the next, so a count is moved as often as the logarithm of their number
+//! says.
 //!
-//! What is held is bounded by public numbers alone, and never by an error, which would tell how many
-//! different sizes there are. Pairs of a region and a size are at most as many as groups. Where there
-//! are more groups than [`Tallies::MOST_PAIRS`], sizes count at most at [`bound`], which follows from the
-//! number of regions: then there are not more pairs than that either. Numbers of groups and of
-//! regions are public, so one entity more or less still changes one size by one.
+//! What is held is bounded by public numbers alone, and never by an error, which would tell how
+//! many different sizes there are. Pairs of a region and a size are at most as many as groups.
+//! Where there are more groups than [`Tallies::MOST_PAIRS`], sizes count at most at [`bound`],
+//! which follows from the number of regions: then there are not more pairs than that either.
+//! Numbers of groups and of regions are public, so one entity more or less still changes one size
+//! by one.
 
 use super::group_key::KeyHasher;
 use crate::coco::{Coco, Run};
@@ -20,8 +22,8 @@ use std::iter::repeat;
 
 /// Counts the groups of each region and size.
 pub struct Tallies {
-    /// Groups that are not counted yet. Counting many in a row lets the processor fetch the places of
-    /// several at once.
+    /// Groups that are not counted yet. Counting many in a row lets the processor fetch the places
+    /// of several at once.
     waiting: Vec<Groups>,
     /// For each region, the groups of each small size.
     small: Vec<[u64; SMALL]>,
@@ -47,14 +49,16 @@ const SMALL: usize = 16;
 /// How many counts are in the hash table before they are sorted, which takes milliseconds.
 const MOST_RECENT: usize = 1 << 16;
 
-/// The groups of one region and size. By the first, they are in the order of regions, then of sizes.
+/// The groups of one region and size. By the first, they are in the order of regions, then of
+/// sizes.
 type RegionCount = (u64, u64);
 
 fn place(region: u32, size: u32) -> u64 {
     u64::from(region) << 32 | u64::from(size)
 }
 
-/// The largest size that is told apart where there are more groups than `most_pairs`. Small ones always are.
+/// The largest size that is told apart where there are more groups than `most_pairs`. Small ones
+/// always are.
 fn bound(most_pairs: usize, regions: usize) -> u32 {
     let sizes = most_pairs / regions.max(1);
     u32::try_from(sizes).unwrap_or(u32::MAX).max(SMALL as u32)
@@ -112,9 +116,9 @@ impl Tallies {
         }
     }
 
-    /// Where there are more groups than pairs may be, lets larger sizes count at the bound. With more
-    /// regions it gets smaller, so that doing so early changes nothing of the result. To be called
-    /// when there is one list.
+    /// Where there are more groups than pairs may be, lets larger sizes count at the bound. With
+    /// more regions it gets smaller, so that doing so early changes nothing of the result. To be
+    /// called when there is one list.
     fn bound_sizes(&mut self, regions: usize) {
         if self.groups <= self.most_pairs as u64 {
             return;
@@ -248,7 +252,8 @@ mod tests {
 
     #[test]
     fn with_many_groups_sizes_count_at_a_bound_that_follows_from_public_numbers() {
-        // 600,000 pairs in two regions, which come up again and again, in lists that are merged early
+        // 600,000 pairs in two regions, which come up again and again, in lists that are merged
+        // early
         let rows = |rows: u32| (0..rows).map(|i| (i % 2, i / 2 % 300_000 + SMALL as u32));
         let counted = |most_pairs, all| {
             let mut tallies = Tallies { most_pairs, ..tallies() };

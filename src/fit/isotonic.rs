@@ -144,8 +144,9 @@ impl Block<i64> {
 
 /// The non-decreasing sequence with the least sum of squared distances, as its blocks in order.
 ///
-/// Most values are small, and the first of them are pooled in `i64`, a third faster: as many as have
-/// sums within it whatever their signs. Pooling goes on from blocks as it would from their values.
+/// Most values are small, and the first of them are pooled in `i64`, a third faster: as many as
+/// have sums within it whatever their signs. Pooling goes on from blocks as it would from their
+/// values.
 pub(crate) fn isotonic_l2(values: impl Iterator<Item = i64>) -> Vec<Block> {
     let mut values = values.peekable();
     let mut room = i64::MAX.unsigned_abs();

@@ -147,7 +147,8 @@ mod tests {
             }
         }
 
-        /// Karush, Kuhn, Tucker: the slope w (x - y) is the same where x > 0, and no less elsewhere.
+        /// Karush, Kuhn, Tucker: the slope w (x - y) is the same where x > 0, and no less
+        /// elsewhere.
         #[test]
         fn the_weighted_projection_is_optimal(targets in targets(-30.0..30.0), total in 1u64..60) {
             let x = nearest_with_sum(&targets, total as f64);

@@ -1,15 +1,15 @@
 //! A random walk seen through Laplace noise: where it was at each step.
 //!
-//! The walk's steps are normal with known means and variances, and each of its positions is observed
-//! once. With normal noise a pass forwards and one backwards (Kalman, Rauch, Tung, Striebel) would
-//! give every position's distribution, given all observations, in O(n). An observation with Laplace
-//! noise is replaced by that normal one which, together with what all others say of its position,
-//! agrees with it in mean and variance: expectation propagation (Minka 2001). A few rounds of it
-//! settle, since a Laplace density is log-concave and so no replacement gets a negative precision.
-//! All are replaced at once, so each goes half the way and keeps some precision: many observations
-//! that lie to one side would otherwise push together, with nothing to hold them.
-//! Where many positions lie close together this weighs observations nearly as a median does, with
-//! half the variance of a mean.
+//! The walk's steps are normal with known means and variances, and each of its positions is
+//! observed once. With normal noise a pass forwards and one backwards (Kalman, Rauch, Tung,
+//! Striebel) would give every position's distribution, given all observations, in O(n). An
+//! observation with Laplace noise is replaced by that normal one which, together with what all
+//! others say of its position, agrees with it in mean and variance: expectation propagation (Minka
+//! 2001). A few rounds of it settle, since a Laplace density is log-concave and so no replacement
+//! gets a negative precision. All are replaced at once, so each goes half the way and keeps some
+//! precision: many observations that lie to one side would otherwise push together, with nothing to
+//! hold them. Where many positions lie close together this weighs observations nearly as a median
+//! does, with half the variance of a mean.
 
 /// Of a normal distribution.
 #[derive(Debug, Clone, Copy)]
@@ -176,8 +176,9 @@ impl Product {
         }
         mean /= mass;
         let variance = (square / mass - mean * mean) * spacing * spacing;
-        // From the mean of `others`, as a difference of means would cancel. It is its variance times the mean
-        // slope of the Laplace density's logarithm (Stein's identity), which is 1 / scale at most.
+        // From the mean of `others`, as a difference of means would cancel. It is its variance
+        // times the mean slope of the Laplace density's logarithm (Stein's identity), which is 1 /
+        // scale at most.
         let most = self.others.variance / self.scale;
         let moved = (from_mean + mean * spacing).clamp(-most, most);
         let before = 1.0 / self.others.variance;
@@ -243,7 +244,7 @@ impl Product {
 struct DensityGrid {
     /// About where it is largest, in spacings from the observed value.
     mode: f64,
-    /// The same point's distance from the normal density's mean.
+    /// How far that point is from the normal density's mean.
     from_mean: f64,
     /// How many points there are before it.
     before_mode: usize,

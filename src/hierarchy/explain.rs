@@ -15,8 +15,8 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::num::NonZeroUsize;
 
-/// What is explained where the caller names nothing. Consistency methods that hold all cells at once
-/// are slow, and for comparison.
+/// What is explained where the caller names nothing. Consistency methods that hold all cells at
+/// once are slow, and for comparison.
 const ESTIMATORS: [&str; 3] = ["cut", "Hc", "Hg"];
 const CONSISTENCY: [&str; 2] = ["matching", "bottom_up"];
 
@@ -40,18 +40,18 @@ pub struct Candidate {
 pub struct ExpectedError {
     /// Earth mover's distance.
     pub emd: f64,
-    /// How far `emd` is off for want of more simulations: its standard error. What the prior is off by
-    /// is not in it.
+    /// How far `emd` is off for want of more simulations: its standard error. What the prior is off
+    /// by is not in it.
     pub standard_error: f64,
 }
 
 /// Every estimator with every consistency method, in their order, each mechanism once.
 ///
-/// `request`: what a release would be asked for, if it were told no estimators and no consistency; its
-/// shares are for what is measured on all levels. `estimators`: a name for all levels, or one per
-/// level with slashes between them (`Hc/Hc/Hg`), or a choice (`select:cut|Hc`); None for
-/// those of `cut`, `Hc` and `Hg` that have a meaning. `consistency`: None for `matching` and
-/// `bottom_up`. `groups`: how many there are.
+/// `request`: what a release would be asked for, if it were told no estimators and no consistency;
+/// its shares are for what is measured on all levels. `estimators`: a name for all levels, or one
+/// per level with slashes between them (`Hc/Hc/Hg`), or a choice (`select:cut|Hc`); None for those
+/// of `cut`, `Hc` and `Hg` that have a meaning. `consistency`: None for `matching` and `bottom_up`.
+/// `groups`: how many there are.
 ///
 /// Errors: those of a release.
 pub fn candidates(
@@ -102,8 +102,8 @@ pub fn candidates(
 }
 
 /// For every mechanism and each of its levels the mean error of a region, from so many simulated
-/// releases, two or more. The same arguments give the same answer: the words for the noise are those
-/// of a generator with a fixed seed. No other mechanism changes the figures of one.
+/// releases, two or more. The same arguments give the same answer: the words for the noise are
+/// those of a generator with a fixed seed. No other mechanism changes the figures of one.
 ///
 /// `tree`: with the leaves of the prior, and as many levels as the mechanisms have. `threads`: the
 /// most that measure regions at a time.
@@ -231,8 +231,9 @@ mod tests {
         assert_eq!(at_leaves(&all[0]), 0.75 * at_leaves(&all[3]));
     }
 
-    /// The figures are those of releases with other words of the same prior's data: for every candidate
-    /// and level within six of their standard errors. (The words are fixed: no random failures.)
+    /// The figures are those of releases with other words of the same prior's data: for every
+    /// candidate and level within six of their standard errors. (The words are fixed: no random
+    /// failures.)
     #[test]
     fn expected_errors_are_those_of_releases() {
         let (tree, prior) = prior();

@@ -130,7 +130,8 @@ impl LevelMeasurement {
 }
 
 impl RegionMeasurement {
-    /// What an estimate is made of; its sensitivity and noise are those of the region's in any case.
+    /// What an estimate is made of; its sensitivity and noise are those of the region's in any
+    /// case.
     pub fn of_histogram(&self) -> &HistogramMeasurement {
         &self.of_histogram
     }

@@ -97,8 +97,8 @@ impl Unmeasured<'_> {
 }
 
 /// What is released of regions, in their order. At most so many threads share them, which does not
-/// change what comes out: the noise of each has a key of its own, drawn from `words` in the regions'
-/// order.
+/// change what comes out: the noise of each has a key of its own, drawn from `words` in the
+/// regions' order.
 ///
 /// The observer's functions are called on this thread alone.
 fn measure_regions<R: RandomWords + ?Sized>(

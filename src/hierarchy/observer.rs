@@ -6,7 +6,8 @@ pub trait Observer {
     fn region_measured(&mut self) {}
     /// Called when all `regions` of a level are measured.
     fn level_measured(&mut self, _level: usize, _regions: usize) {}
-    /// Called now and then while a histogram by itself is measured, with how many numbers of it are.
+    /// Called now and then while a histogram by itself is measured, with how many numbers of it
+    /// are.
     fn numbers_measured(&mut self, _numbers: u64) {}
     /// Called when one more parent's groups are matched with its children's.
     fn parent_matched(&mut self) {}

@@ -57,8 +57,8 @@ impl Shape {
     }
 
     /// Waring's distribution with the tail of size^-2, a stated guess where nothing is known: a
-    /// group has s entities or more with probability m (m + 1) / ((m + s) (m + s + 1)), whose sum over
-    /// s >= 1 telescopes to the mean m. Sizes above `max_size` count at it.
+    /// group has s entities or more with probability m (m + 1) / ((m + s) (m + s + 1)), whose sum
+    /// over s >= 1 telescopes to the mean m. Sizes above `max_size` count at it.
     ///
     /// None unless `mean` is positive and finite.
     pub fn heavy_tailed(mean: f64, max_size: u64) -> Option<Shape> {

@@ -28,9 +28,9 @@ struct Stopped;
 /// each, in units of some 20 ns; the jobs with the most are begun first. `threads`: the most that
 /// work at a time, the caller's included; where there is little to do, it alone.
 ///
-/// `job` gets a job's number. On the calling thread its polls ask who watches that, on all others they
-/// unwind once the work is given up. That is when a watcher unwinds, or a job panics; this function
-/// then unwinds likewise. No thread is left when it ends, in whatever way.
+/// `job` gets a job's number. On the calling thread its polls ask who watches that, on all others
+/// they unwind once the work is given up. That is when a watcher unwinds, or a job panics; this
+/// function then unwinds likewise. No thread is left when it ends, in whatever way.
 pub(super) fn share<T: Send>(
     work: &[u64],
     threads: NonZeroUsize,
@@ -124,8 +124,8 @@ struct Signals(libc::sigset_t);
 impl Signals {
     fn block() -> Signals {
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: the first call fills `all`. The second reads it and fills `before`; it cannot fail
-        // with these arguments.
+        // SAFETY: the first call fills `all`. The second reads it and fills `before`; it cannot
+        // fail with these arguments.
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(share(&[], threads(THREADS), nothing), []);
     }
 
-    /// Each job waits for all others to have begun: it takes as many threads as jobs. Who watches the
-    /// caller is asked on its own thread only, and no signal reaches another.
+    /// Each job waits for all others to have begun: it takes as many threads as jobs. Who watches
+    /// the caller is asked on its own thread only, and no signal reaches another.
     #[test]
     fn threads_work_at_a_time_and_only_the_callers_is_watched() {
         let (begun, caller) = (AtomicUsize::new(0), thread::current().id());

@@ -44,7 +44,7 @@ impl Acceptance {
         self.decides(n, word, spare, words)
     }
 
-    /// The same, for the few words that are not clearly below e^-x.
+    /// Whether to accept, for the few words that are not clearly below e^-x.
     #[cold]
     fn decides<R: RandomWords + ?Sized>(
         &self,

@@ -75,8 +75,9 @@ pub(super) fn bernoulli_exp_neg<N: Natural, R: RandomWords + ?Sized>(
     bernoulli_exp_neg_unit(&rest, den, words)
 }
 
-/// The same for 0 <= num/den <= 1: the number of successes before the first failure of coins with
-/// probabilities p/1, p/2, p/3, ... is even with probability exp(-p) (von Neumann's series).
+/// True with probability exp(-p), for p = num/den from 0 to 1: the number of successes before the
+/// first failure of coins with probabilities p/1, p/2, p/3, ... is even with probability exp(-p)
+/// (von Neumann's series).
 fn bernoulli_exp_neg_unit<N: Natural, R: RandomWords + ?Sized>(
     num: &N,
     den: &N,

@@ -28,7 +28,7 @@ impl Bounds {
         }
     }
 
-    /// The same number at a precision that is lower by `bits`.
+    /// These bounds at a precision that is lower by `bits`.
     fn coarser(&self, bits: u64) -> Bounds {
         Bounds { low: &self.low >> bits, high: (&self.high >> bits) + 1u32 }
     }

@@ -13,8 +13,8 @@ pub struct DiscreteGaussian {
 }
 
 impl DiscreteGaussian {
-    /// sigma is taken as the exact rational that the `f64` is. Cheap: the tables for sampling are made
-    /// for the first draw, and clones share them.
+    /// sigma is taken as the exact rational that the `f64` is. Cheap: the tables for sampling are
+    /// made for the first draw, and clones share them.
     ///
     /// Errors: sigma not positive and finite, or outside the supported range of scales.
     pub fn new(sigma: f64) -> Result<DiscreteGaussian, ScaleError> {

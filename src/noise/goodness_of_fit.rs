@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 /// Draws per test. A scale that is 10 % off adds at least 0.003 per draw to the expected statistic
-/// for every law of which one draw in 1,000 is not 0: 3,000 and more, against critical values below 200.
+/// for every law of which one draw in 1,000 is not 0: 3,000 and more, against critical values below
+/// 200.
 pub(super) const DRAWS: usize = 1_000_000;
 
 /// The probability with which one call rejects a correct sampler.
@@ -17,7 +18,7 @@ pub(super) fn rejects(draws: &[i64], pmf: impl Fn(i64) -> f64, variance: f64) ->
     rejects_masses(draws, |first, last| (first..=last).map(&pmf).sum(), variance)
 }
 
-/// The same for a law of which the mass of `first ..= last` is known.
+/// Whether the draws contradict a law of which the mass of `first ..= last` is known.
 ///
 /// Cells are about half a standard deviation wide, the middle one is centred at 0; they reach out
 /// to where fewer than 50 draws are expected, and the outermost two take in the tails.

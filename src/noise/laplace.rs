@@ -71,9 +71,9 @@ mod tests {
         }
     }
 
-    /// Fails with probability 1e-7 at most. Of the scales some are next to those where the tables change
-    /// their form: at 32, 64 and so on. At the smallest one only 90 draws are not 0: there a scale has to
-    /// be 25 % off to be noticed without fail.
+    /// Fails with probability 1e-7 at most. Of the scales some are next to those where the tables
+    /// change their form: at 32, 64 and so on. At the smallest one only 90 draws are not 0: there a
+    /// scale has to be 25 % off to be noticed without fail.
     #[test]
     fn draws_follow_the_pmf_and_a_scale_10_percent_off_is_noticed() {
         let mut words = words_from_system().unwrap();

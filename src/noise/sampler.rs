@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The same at the end of the table, where all digits that it has are ones.
+    /// At the end of the table all digits that it has are ones: more are appended there, too.
     #[test]
     fn the_tail_goes_on_beyond_the_table() {
         let tables = laplace(1.0);
@@ -266,7 +266,8 @@ mod tests {
         shares
     }
 
-    /// What is proposed if the table's digits are the 63 of `digits`, and the coin's those of `coin`.
+    /// What is proposed if the table's digits are the 63 of `digits`, and the coin's those of
+    /// `coin`.
     fn propose(tables: &Tables, digits: u64, negative: u64, coin: u64, offset: u64) -> Option<i64> {
         let width_bits = tables.blocks.width_bits;
         if width_bits == 0 {

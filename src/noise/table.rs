@@ -37,9 +37,9 @@ impl Table {
     /// The smallest i with U < F(i), where the first digits of U are the highest of the 63 bits of
     /// `word`, all but the lowest `spare` ones; or nothing if these are too near to a threshold.
     ///
-    /// With them, U lies in [`first`, `last` + 1) / 2^63, and i is the smallest with `first` <= T(i).
-    /// From `first` >= T(i-1) + 1 follows U >= F(i-1), and from `last` + 1 <= T(i) - 1 follows
-    /// U < F(i).
+    /// With them, U lies in [`first`, `last` + 1) / 2^63, and i is the smallest with `first` <=
+    /// T(i). From `first` >= T(i-1) + 1 follows U >= F(i-1), and from `last` + 1 <= T(i) - 1
+    /// follows U < F(i).
     #[inline]
     pub(super) fn find(&self, word: u64, spare: u32) -> Option<usize> {
         let (first, last) = (word >> spare << spare, word | ((1 << spare) - 1));

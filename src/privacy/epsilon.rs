@@ -6,8 +6,8 @@ use std::fmt;
 ///
 /// The ledger adds decimals (0.1 + 0.2 = 0.3 there), while noise is calibrated to the `f64` nearest
 /// to such a decimal, which may exceed it by 2^-53 relatively; products and sums of shares round
-/// too, by less than 31 * 2^-53 for up to 25 levels. The margin covers all of it, so that the realised
-/// loss is at most the decimal that was charged. It costs 4e-15 of the accuracy.
+/// too, by less than 31 * 2^-53 for up to 25 levels. The margin covers all of it, so that the
+/// realised loss is at most the decimal that was charged. It costs 4e-15 of the accuracy.
 const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// How far a caller's shares may miss 1, for sums of decimals such as 0.1 + 0.2 + 0.7.

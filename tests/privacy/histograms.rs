@@ -238,7 +238,8 @@ fn hg_keeps_epsilon() {
     assert_estimators_are_correct(1.0, &[&["Hg"]]);
 }
 
-/// The parent's estimate tells the cut of a leaf, the noisy columns that of a root, or it is public.
+/// The parent's estimate tells the cut of a leaf, the noisy columns that of a root, or it is
+/// public.
 #[test]
 fn a_cut_keeps_epsilon() {
     assert_estimators_are_correct(1.0, &[&["cut"], &["cut:1"]]);

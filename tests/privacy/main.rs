@@ -1,9 +1,9 @@
 //! A tester of whole releases: how private a build really is, from nothing but its outputs on
 //! neighbouring tables.
 //!
-//! *False alarms.* A correct build fails for one pair of neighbours and one promise with probability
-//! [`tester::ALPHA`] = 1e-9 at most. There are at most 594 of them in `histograms`, 400 in `ranges`:
-//! less than 1e-6 in all.
+//! *False alarms.* A correct build fails for one pair of neighbours and one promise with
+//! probability [`tester::ALPHA`] = 1e-9 at most. There are at most 594 of them in `histograms`, 400
+//! in `ranges`: less than 1e-6 in all.
 //!
 //! *Power.* The same tester has to reject planted bugs.
 //!

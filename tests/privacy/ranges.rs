@@ -305,8 +305,8 @@ fn comb(bins: usize) -> TreeOverBins {
     TreeOverBins::from_fan_outs([2].into_iter().chain(inner).chain([0, 0])).unwrap()
 }
 
-/// Power: the lower bounds, which lie some six deviations of each frequency below the estimates, were
-/// 1.5 and more times what is promised, and ten and more of their own deviations above it.
+/// Power: the lower bounds, which lie some six deviations of each frequency below the estimates,
+/// were 1.5 and more times what is promised, and ten and more of their own deviations above it.
 #[test]
 fn planted_bugs_are_rejected() {
     let pure =

@@ -1,8 +1,8 @@
 //! The statistics: what two samples of outputs prove about a build.
 //!
 //! A table is released [`RUNS`] times, and so is each neighbour. On one half of the runs of such a
-//! pair an event is chosen, a set of outputs that looks much likelier on one side. On the other half
-//! its probabilities p and q are bounded by the limits of Clopper and Pearson, each wrong with
+//! pair an event is chosen, a set of outputs that looks much likelier on one side. On the other
+//! half its probabilities p and q are bounded by the limits of Clopper and Pearson, each wrong with
 //! probability [`ALPHA`] / 2 at most. Unless one of them is, no build that keeps a promise has an
 //! event that breaks it, in whatever way the event was chosen. Outputs are known by numbers; where
 //! two share one, that is post-processing.
@@ -29,8 +29,8 @@ pub enum Promise {
 }
 
 impl Promise {
-    /// What an event shows the promised number to be at least if it has a probability of `p` or more
-    /// for a table, and of `q` or less for its neighbour.
+    /// What an event shows the promised number to be at least if it has a probability of `p` or
+    /// more for a table, and of `q` or less for its neighbour.
     fn least(self, p: f64, q: f64) -> f64 {
         match self {
             Promise::Epsilon(_) => (p / q).ln(),

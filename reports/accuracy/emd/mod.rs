@@ -1,6 +1,6 @@
-//! The comparison of Kuo et al. (2018), section 6: the earth mover's distance of a region's released
-//! histogram from the true one, the mean over the regions of a level, for hierarchies of three and
-//! of two levels.
+//! The comparison of Kuo et al. (2018), section 6: the earth mover's distance of a region's
+//! released histogram from the true one, the mean over the regions of a level, for hierarchies of
+//! three and of two levels.
 
 pub mod figures;
 mod methods;
@@ -140,8 +140,8 @@ impl<'a> Comparison<'a> {
         )
     }
 
-    /// Kuo et al., section 6.2: the expected error of who knows which sizes occur in each region, the
-    /// mean over a level's regions.
+    /// Kuo et al., section 6.2: the expected error of who knows which sizes occur in each region,
+    /// the mean over a level's regions.
     pub fn omniscient(&self, place: Place) -> f64 {
         let data = &self.hierarchies[place.data].by_depth[place.depth];
         let regions = &data.truth[data.tree.level(place.level)];

@@ -9,8 +9,9 @@ use crate::coco::histogram::Coco;
 /// measured, its sensitivity, and how the estimate is made.
 ///
 /// Neighbours are databases that differ by one entity; groups are public. An entity moves one group
-/// from size s to s + 1 (or back). Where the unit of privacy may own up to k entities, which can lie
-/// in any groups, neighbours differ by k such steps, and every distance is at most k times as large.
+/// from size s to s + 1 (or back). Where the unit of privacy may own up to k entities, which can
+/// lie in any groups, neighbours differ by k such steps, and every distance is at most k times as
+/// large.
 pub(super) trait HistogramEstimator {
     /// The L1 distance by which one entity moves what is measured, whatever was measured before.
     /// Capping sizes at max_size can only shrink it.

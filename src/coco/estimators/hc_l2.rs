@@ -1,5 +1,5 @@
-//! `Hc_l2`: noise on the cumulative counts, fitted by isotonic regression in the L2 norm (Kuo et al.
-//! 2018, section 4.3).
+//! `Hc_l2`: noise on the cumulative counts, fitted by isotonic regression in the L2 norm (Kuo et
+//! al. 2018, section 4.3).
 
 use super::columns::{columns, push_columns};
 use super::estimator::HistogramEstimator;

@@ -1,5 +1,5 @@
-//! `Hg`: noise on the sorted list of sizes, fitted by isotonic regression in the L2 norm (Kuo et al.
-//! 2018, section 4.2). It is the [cut](super::cut) at 0.
+//! `Hg`: noise on the sorted list of sizes, fitted by isotonic regression in the L2 norm (Kuo et
+//! al. 2018, section 4.2). It is the [cut](super::cut) at 0.
 
 use super::cut::CutAt;
 use super::estimator::HistogramEstimator;

@@ -70,8 +70,8 @@ impl HistogramMeasurement {
         if groups == 0 { Some(0) } else { self.estimator.draws(groups, self.max_size) }
     }
 
-    /// About how long it takes, in draws, to estimate so many groups, of a region that may lie below
-    /// a released one; from what is public.
+    /// About how long it takes, in draws, to estimate so many groups, of a region that may lie
+    /// below a released one; from what is public.
     pub(crate) fn work(&self, groups: u64, below: bool) -> u64 {
         self.estimator.work(groups, self.max_size, below)
     }

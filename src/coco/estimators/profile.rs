@@ -18,8 +18,8 @@ fn edges(max_size: u64) -> impl Iterator<Item = u64> {
     inner.take_while(move |edge| *edge < max_size).chain(once(max_size))
 }
 
-/// A released estimate as the nodes below it see it: how many groups it has in each stretch of sizes
-/// tells their cuts, and how many of each size what to expect of their columns.
+/// A released estimate as the nodes below it see it: how many groups it has in each stretch of
+/// sizes tells their cuts, and how many of each size what to expect of their columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// Per stretch, without those of size K, which every cut measures alike.

@@ -1,5 +1,5 @@
-//! Every estimator that there is. A new one is a file beside this, a line in each list here, and its
-//! proof in the file: what is measured, and by how much one entity can move it.
+//! Every estimator that there is. A new one is a file beside this, a line in each list here, and
+//! its proof in the file: what is measured, and by how much one entity can move it.
 
 use super::cut::{Cut, CutAt};
 use super::estimator::HistogramEstimator;

@@ -1,4 +1,5 @@
-//! The noisy numbers of all regions and sizes, made ready for a method that fits all of them at once.
+//! The noisy numbers of all regions and sizes, made ready for a method that fits all of them at
+//! once.
 
 use super::noisy_counts::{NoisyCounts, Weights};
 use crate::hierarchy::tree::Tree;

@@ -61,16 +61,16 @@ impl<'a> NoisyCounts<'a> {
         NoisyCounts { tree, sizes, values, weights }
     }
 
-    /// The largest magnitude of a value: sums over the leaves, rounding errors included, still fit a
-    /// count.
+    /// The largest magnitude of a value: sums over the leaves, rounding errors included, still fit
+    /// a count.
     pub fn largest(tree: &Tree) -> f64 {
         (LARGEST_SUM / 2) as f64 / tree.leaves().len().max(1) as f64
     }
 
-    /// Weights that are inverse to variances, relative to that of the most certain value, and 10^-30
-    /// of it at least: beyond that nothing is left of the other one's influence but rounding errors,
-    /// which cost time. A variance of 0, from noise that is practically never there, counts as
-    /// 10^-10 of the least other one.
+    /// Weights that are inverse to variances, relative to that of the most certain value, and
+    /// 10^-30 of it at least: beyond that nothing is left of the other one's influence but rounding
+    /// errors, which cost time. A variance of 0, from noise that is practically never there, counts
+    /// as 10^-10 of the least other one.
     pub(in crate::hierarchy) fn inverse_variances(variances: &[f64]) -> Vec<f64> {
         let positive = variances.iter().copied().filter(|variance| *variance > 0.0);
         let mut least = positive.fold(f64::INFINITY, f64::min);

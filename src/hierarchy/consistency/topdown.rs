@@ -1,6 +1,7 @@
-//! `topdown`, TopDown: consistent counts from the root down, each parent's shared among its children alone
-//! (after Fioretto, Van Hentenryck, Zhu 2020, section 10, and the Census Bureau's algorithm of that
-//! name). Every step is optimal given the one above, the whole is not: see [`pgsr`](super::pgsr).
+//! `topdown`, TopDown: consistent counts from the root down, each parent's shared among its
+//! children alone (after Fioretto, Van Hentenryck, Zhu 2020, section 10, and the Census Bureau's
+//! algorithm of that name). Every step is optimal given the one above, the whole is not: see
+//! [`pgsr`](super::pgsr).
 
 use super::known_regions::{Consistent, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;

@@ -102,9 +102,9 @@ impl NoisyTable {
         estimates
     }
 
-    /// Sums of counts as targets, with their regions' weights. How exact each one is depends on what
-    /// was measured, counts or sums: all of a region are taken to be known equally well, as its
-    /// counts are on average.
+    /// Sums of counts as targets, with their regions' weights. How exact each one is depends on
+    /// what was measured, counts or sums: all of a region are taken to be known equally well, as
+    /// its counts are on average.
     fn sums(&self, mut values: Vec<f64>) -> NoisyCells<'static> {
         let largest = NoisyCounts::largest(&self.tree);
         values.iter_mut().for_each(|value| *value = value.clamp(-largest, largest));

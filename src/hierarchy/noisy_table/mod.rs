@@ -1,5 +1,5 @@
-//! Anyone's table of noisy counts as a hierarchy that can be made consistent: post-processing alone, no
-//! measurement.
+//! Anyone's table of noisy counts as a hierarchy that can be made consistent: post-processing
+//! alone, no measurement.
 
 mod consistent;
 mod error;

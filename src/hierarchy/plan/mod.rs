@@ -155,8 +155,8 @@ fn estimators(
     Ok(named)
 }
 
-/// What each level's measurement is calibrated to. The regions of a level hold disjoint entities and
-/// compose in parallel.
+/// What each level's measurement is calibrated to. The regions of a level hold disjoint entities
+/// and compose in parallel.
 fn parts(
     request: &ReleaseRequest,
     consistency: Consistency,

@@ -52,8 +52,8 @@ impl From<ScaleError> for ReleaseError {
     }
 }
 
-/// What PostgreSQL's `bigint` holds. Sums saturate there, and a parent's groups could not be matched to
-/// more of its children's.
+/// What PostgreSQL's `bigint` holds. Sums saturate there, and a parent's groups could not be
+/// matched to more of its children's.
 const MOST_GROUPS: u128 = i64::MAX as u128;
 
 /// The exact histograms of all regions, in the tree's order.
@@ -74,8 +74,8 @@ pub(super) fn sums(tree: &Tree, leaves: Vec<Coco>) -> Result<Vec<Coco>, ReleaseE
 /// histograms of all regions, in the tree's order, each the sum of its children; their numbers of
 /// groups are public.
 ///
-/// The plan has as many levels as the tree. `threads`: the most that measure regions at a time, this
-/// one included; what is released does not depend on it.
+/// The plan has as many levels as the tree. `threads`: the most that measure regions at a time,
+/// this one included; what is released does not depend on it.
 ///
 /// Errors: see [`ReleaseError`].
 pub(super) fn release_sums<R: RandomWords + ?Sized>(

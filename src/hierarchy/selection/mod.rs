@@ -1,16 +1,17 @@
 //! Several ways to release, of which the one that errs least is published (the algorithm selection
 //! of Chaudhuri, Monteleoni and Sarwate, JMLR 12, 2011, as Kuo et al., section 6, propose it).
 //!
-//! Each candidate is released with a share of epsilon, and the errors of all of them are measured with
-//! noise, with a share of their own. The candidate whose noisy error is the least is published with
-//! these errors. All shares are charged: of the other candidates nothing is seen, but they took part
-//! in the choice.
+//! Each candidate is released with a share of epsilon, and the errors of all of them are measured
+//! with noise, with a share of their own. The candidate whose noisy error is the least is published
+//! with these errors. All shares are charged: of the other candidates nothing is seen, but they
+//! took part in the choice.
 //!
-//! *Privacy.* The releases compose sequentially. For fixed releases, the error of one summed over all
-//! levels has the sensitivity L times the rows of a unit, since an entity changes that of each level by at
-//! most 1 ([`distance`](super::distance)). The vector of all m errors has m times that, in the L1 norm, and gets
-//! discrete Laplace noise of that sensitivity over the share of epsilon. This composes with the
-//! releases, adaptively. The choice of the least noisy error is post-processing.
+//! *Privacy.* The releases compose sequentially. For fixed releases, the error of one summed over
+//! all levels has the sensitivity L times the rows of a unit, since an entity changes that of each
+//! level by at most 1 ([`distance`](super::distance)). The vector of all m errors has m times that,
+//! in the L1 norm, and gets discrete Laplace noise of that sensitivity over the share of epsilon.
+//! This composes with the releases, adaptively. The choice of the least noisy error is
+//! post-processing.
 //!
 //! A report of the noisy minimum alone would need less noise on each error (there m plays no part),
 //! but its proof is another one, and here the noise is small beside the errors of interest: with 3
@@ -87,8 +88,8 @@ pub struct Selection {
 pub struct Released {
     /// One per region of the tree, in its order.
     pub histograms: Vec<DpCoco>,
-    /// Each candidate's name and noisy error, how many entities it is off by in all regions of all levels
-    /// together; the first of the least is `histograms`. Empty where there was no choice.
+    /// Each candidate's name and noisy error, how many entities it is off by in all regions of all
+    /// levels together; the first of the least is `histograms`. Empty where there was no choice.
     pub errors: Vec<(String, i64)>,
 }
 
@@ -216,8 +217,8 @@ impl<P> Receipt<Mechanism, P> {
     /// One differentially private histogram per region of the tree, in its order.
     ///
     /// `leaves`: the exact histograms of the tree's leaves, whose numbers of groups are public. The
-    /// tree has as many levels as were asked for. `threads`: the most that measure regions at a time,
-    /// this one included; what is released does not depend on it.
+    /// tree has as many levels as were asked for. `threads`: the most that measure regions at a
+    /// time, this one included; what is released does not depend on it.
     ///
     /// Errors: see [`ReleaseError`].
     pub fn release<R: RandomWords + ?Sized>(

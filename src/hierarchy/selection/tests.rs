@@ -24,8 +24,8 @@ fn tree(leaves: [&[u64]; 2]) -> (Tree, Vec<Coco>) {
     Tree::from_leaves(1, ["a", "b"].into_iter().zip(leaves).map(leaf).collect()).unwrap()
 }
 
-/// All neighbours of all small trees, and whatever was released of them: the total error moves by the
-/// number of levels at most, and does so.
+/// All neighbours of all small trees, and whatever was released of them: the total error moves by
+/// the number of levels at most, and does so.
 #[test]
 fn an_entity_changes_the_total_error_by_at_most_the_levels() {
     let mut largest = 0;

@@ -3,17 +3,18 @@
 //! # The price of a column and of a row
 //!
 //! Where a histogram has d groups per size, its cumulative counts rise by d from one column to the
-//! next. Without more knowledge than that, isotonic regression of noise of scale t leaves an error of
-//! about t^(2/3) d^(1/3) per column (the cube-root rate of monotone fits), but not more than t, the
-//! noise itself. Measured by rows the same stretch has d rows per size, and sizes rise by 1/d from
-//! one to the next: per size the error is d t^(2/3) d^(-1/3), but not more than d t. The two are equal
-//! at d = 1, whatever t is: *columns where there is more than one group per size, rows where there are
-//! fewer*. So it is decided where nothing was released before.
+//! next. Without more knowledge than that, isotonic regression of noise of scale t leaves an error
+//! of about t^(2/3) d^(1/3) per column (the cube-root rate of monotone fits), but not more than t,
+//! the noise itself. Measured by rows the same stretch has d rows per size, and sizes rise by 1/d
+//! from one to the next: per size the error is d t^(2/3) d^(-1/3), but not more than d t. The two
+//! are equal at d = 1, whatever t is: *columns where there is more than one group per size, rows
+//! where there are fewer*. So it is decided where nothing was released before.
 //!
 //! Below a released region it is known how the counts should rise, but for what chance adds, of
 //! variance d, and columns are smoothed accordingly ([`prior`](super::prior)): a walk with steps of
-//! variance d, seen through noise of variance about t^2, is known to within about sqrt(t) d^(1/4). The
-//! two are equal at d = t^(-2/5) where that is less than 1: smoothing pays for somewhat more columns.
+//! variance d, seen through noise of variance about t^2, is known to within about sqrt(t) d^(1/4).
+//! The two are equal at d = t^(-2/5) where that is less than 1: smoothing pays for somewhat more
+//! columns.
 
 use crate::coco::estimators::node::NoisyNode;
 use crate::coco::estimators::profile::Profile;
@@ -26,8 +27,8 @@ fn saving(density: f64, scale: f64) -> f64 {
     rows - columns
 }
 
-/// The cut with the least predicted error for a node where groups of all sizes are rarer than in the
-/// region above, in proportion.
+/// The cut with the least predicted error for a node where groups of all sizes are rarer than in
+/// the region above, in proportion.
 pub(super) fn cut_below(parent: &Profile, node: &NoisyNode) -> u64 {
     let share = parent.share(node.groups);
     let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
@@ -78,8 +79,8 @@ mod tests {
         Estimate::new((1..10_000).map(run).collect())
     }
 
-    /// A density of d is at 100 d^(-1/2) for the parent and, for a child with 1/25 of its groups, at
-    /// 20 d^(-1/2). Rows are as good as columns where d is 1 or, if that is less, t^(-2/5).
+    /// A density of d is at 100 d^(-1/2) for the parent and, for a child with 1/25 of its groups,
+    /// at 20 d^(-1/2). Rows are as good as columns where d is 1 or, if that is less, t^(-2/5).
     #[test]
     fn the_cut_is_where_rows_are_as_good_as_columns() {
         let parent = falling(10_000.0);

@@ -12,9 +12,9 @@
 //!
 //! The columns are then a random walk with these steps, which ends at the public g after what lies
 //! beyond the cut. Their estimates are the medians of its positions given the noisy columns
-//! ([`smoothing`](crate::fit)). Columns that noise drowns are drawn towards the parent's shape,
-//! the others stay near what was measured. The child's columns themselves tell d: the most likely of
-//! a few values. Where a child has nothing of its parent's shape, d is large and the columns stay.
+//! ([`smoothing`](crate::fit)). Columns that noise drowns are drawn towards the parent's shape, the
+//! others stay near what was measured. The child's columns themselves tell d: the most likely of a
+//! few values. Where a child has nothing of its parent's shape, d is large and the columns stay.
 //!
 //! # Privacy
 //!
@@ -109,7 +109,8 @@ mod tests {
         (1..MAX_SIZE).map(run).collect()
     }
 
-    /// The mean error of a child's releases below a parent, and that with the same cut and no prior.
+    /// The mean error of a child's releases below a parent, and that with the same cut and no
+    /// prior.
     fn errors(parent: &Coco, child: &Coco, epsilon: f64) -> [f64; 2] {
         let profile = Profile::new(&exact(parent), MAX_SIZE);
         let of = |estimator| of_groups(estimator, child.groups(), MAX_SIZE, 1, epsilon);

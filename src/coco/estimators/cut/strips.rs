@@ -2,8 +2,8 @@
 //!
 //! # Two strips of a Young diagram
 //!
-//! Draw the group sizes as a Young diagram: a row for each group, a column for each size, a cell for
-//! each entity. `Hc` counts by column, `Hg` by row. A cut T, from 0 to K, divides the diagram:
+//! Draw the group sizes as a Young diagram: a row for each group, a column for each size, a cell
+//! for each entity. `Hc` counts by column, `Hg` by row. A cut T, from 0 to K, divides the diagram:
 //!
 //! - *columns*: a_i, the number of groups of size at most i, for 0 <= i < T;
 //! - *rows*: b, the numbers max(size - T, 0) in descending order.
@@ -12,38 +12,39 @@
 //!
 //! # Sensitivity
 //!
-//! It is 1 for (a, b) together: let an entity join a group of size s, or of K or more, which changes
-//! nothing. If s < T, the group leaves a_s and no other a_i, and max(s - T, 0) = max(s + 1 - T, 0)
-//! leaves b as it was. If s >= T, all a_i with i < T stay; join the entity to the first group of
-//! size s in the descending order, and the order stays with one entry raised by 1.
+//! It is 1 for (a, b) together: let an entity join a group of size s, or of K or more, which
+//! changes nothing. If s < T, the group leaves a_s and no other a_i, and max(s - T, 0) = max(s + 1
+//! - T, 0) leaves b as it was. If s >= T, all a_i with i < T stay; join the entity to the first
+//! group of size s in the descending order, and the order stays with one entry raised by 1.
 //!
-//! *What is measured may follow from what was released before.* The columns are measured in turn and
-//! the rows after them. How many rows are measured (M below) depends on the noisy columns, and so
-//! may the cut: after each column the noisy ones so far can say that it was the last. For any given
-//! output this fixes T and M, hence which numbers were measured: a prefix of a and a prefix of b.
-//! The probability of the output is the product of those of its noise values, each given the ones
-//! before; neighbours differ in one factor by at most e^(1/t). So with t = 1/epsilon the whole is
-//! epsilon-differentially private, T and M included. With k entities the distances add up to k for
-//! each fixed T and M, and t = k/epsilon.
+//! *What is measured may follow from what was released before.* The columns are measured in turn
+//! and the rows after them. How many rows are measured (M below) depends on the noisy columns, and
+//! so may the cut: after each column the noisy ones so far can say that it was the last. For any
+//! given output this fixes T and M, hence which numbers were measured: a prefix of a and a prefix
+//! of b. The probability of the output is the product of those of its noise values, each given the
+//! ones before; neighbours differ in one factor by at most e^(1/t). So with t = 1/epsilon the whole
+//! is epsilon-differentially private, T and M included. With k entities the distances add up to k
+//! for each fixed T and M, and t = k/epsilon.
 //!
 //! # Estimation
 //!
 //! The columns are fitted by isotonic regression in the L1 norm, after they were smoothed where the
-//! released histogram of the region above says what to expect ([`prior`](super::prior)); let m = G -
-//! a^_(T-1) groups be at or above the cut. Only the M = min(G, m + 4t + 3) largest rows are measured, so the noise costs
-//! O(T + m + t) draws and not G. They are fitted by isotonic regression in the L2 norm. The m largest
-//! get the size T + b^. Of the others those do for which b^ exceeds t ln(2M + 2), which M values of
-//! noise alone seldom do, by more than the columns' cost grows when one group more is taken from
-//! them: this weighs the likelihoods of the two measurements. (Without it, a cut far above most
-//! groups had a multiple of the error.) All other groups get their sizes from the columns.
+//! released histogram of the region above says what to expect ([`prior`](super::prior)); let
+//! m = G - a^_(T-1) groups be at or above the cut. Only the M = min(G, m + 4t + 3) largest rows are
+//! measured, so the noise costs O(T + m + t) draws and not G. They are fitted by isotonic
+//! regression in the L2 norm. The m largest get the size T + b^. Of the others those do for which
+//! b^ exceeds t ln(2M + 2), which M values of noise alone seldom do, by more than the columns' cost
+//! grows when one group more is taken from them: this weighs the likelihoods of the two
+//! measurements. (Without it, a cut far above most groups had a multiple of the error.) All other
+//! groups get their sizes from the columns.
 //!
 //! Medians of the rows instead of means were better by 1 % at most where every region keeps its own
 //! estimate, and worse at the root once regions are merged.
 //!
 //! Variances are those of Kuo et al., section 5.1, with the variance v of the noise that is used in
-//! place of 2 t^2, for matching as in that paper (other estimators at some levels). But for a region
-//! below another that of a row is v also where n rows were pooled: v / n is that of their mean, and the
-//! sizes about it differ. Merged with it, the root's error was up to 20 % larger.
+//! place of 2 t^2, for matching as in that paper (other estimators at some levels). But for a
+//! region below another that of a row is v also where n rows were pooled: v / n is that of their
+//! mean, and the sizes about it differ. Merged with it, the root's error was up to 20 % larger.
 
 use super::choice::cut_here;
 use super::prior::ColumnPrior;
@@ -113,7 +114,8 @@ impl Strips<'_> {
         self.node.groups - columns.last().map_or(0, |&below| self.node.clamped(below))
     }
 
-    /// The estimate of G groups of sizes 0 ..= K from the fitted columns and the fitted largest rows.
+    /// The estimate of G groups of sizes 0 ..= K from the fitted columns and the fitted largest
+    /// rows.
     fn joined(&self, columns: &MedianFit, rows: &[Block]) -> Estimate {
         let node = self.node;
         let cut = columns.values.len() as u64;

@@ -46,8 +46,8 @@ impl ChainMeasurement {
         self.epsilon
     }
 
-    /// The noise for a level with so many regions, which is public. One entity moves as many running
-    /// totals as the level has regions, each by 1 (the proof is in `consistency/chain`).
+    /// The noise for a level with so many regions, which is public. One entity moves as many
+    /// running totals as the level has regions, each by 1 (the proof is in `consistency/chain`).
     ///
     /// Errors: a scale that cannot be sampled; no regions.
     pub fn noise(&self, regions: usize) -> Result<LaplaceMechanism, ScaleError> {

@@ -1,5 +1,6 @@
-//! `chain`, M_c^ch: counts in one chain of running totals per level (Fioretto, Van Hentenryck, Zhu 2020,
-//! section 9.2), with a sensitivity for which it is private, and without the paper's cost tables.
+//! `chain`, M_c^ch: counts in one chain of running totals per level (Fioretto, Van Hentenryck, Zhu
+//! 2020, section 9.2), with a sensitivity for which it is private, and without the paper's cost
+//! tables.
 //!
 //! # The chain
 //!
@@ -31,8 +32,8 @@
 //! 0 to G, a parent's equal to its last child's. So a region's cell equals that of the last leaf
 //! below it, and all cells that are equal by this are one variable with several observations, at a
 //! position (size, leaf). What is left is an isotonic regression over the leaves' chain, which
-//! pool-adjacent-violators solves; its bounds clamp it, and the nearest integer of a block's mean is
-//! the optimum among integers. O(regions sizes) for any counts.
+//! pool-adjacent-violators solves; its bounds clamp it, and the nearest integer of a block's mean
+//! is the optimum among integers. O(regions sizes) for any counts.
 
 mod fit;
 mod measurement;

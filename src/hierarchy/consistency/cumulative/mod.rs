@@ -1,5 +1,5 @@
-//! `cumulative`: cumulative counts made consistent, the post-processing of M_c (Fioretto, Van Hentenryck, Zhu
-//! 2020, model 2), with a rounding that violates nothing.
+//! `cumulative`: cumulative counts made consistent, the post-processing of M_c (Fioretto, Van
+//! Hentenryck, Zhu 2020, model 2), with a rounding that violates nothing.
 //!
 //! Given a noisy number of groups of size at most s for every region and size, and weights w > 0,
 //! find the cumulative counts that minimise the sum of w (c - noisy)^2, where every region's counts

@@ -17,10 +17,10 @@
 //!
 //! # Why no QP crate
 //!
-//! Clarabel 0.11, an interior-point solver, finds the same optima (to 9e-9 of our lower bounds), but
-//! its factorisation does not scale with the sizes. On one machine, with equal weights: 801 regions
-//! with 100 sizes 2.0 s against 0.02 s here; 201 with 1,000 sizes 74 s and 0.3 GB against 0.24 s;
-//! 3,197 with 1,000 sizes 872 s and 4.8 GB against 3.5 s and 0.14 GB.
+//! Clarabel 0.11, an interior-point solver, finds the same optima (to 9e-9 of our lower bounds),
+//! but its factorisation does not scale with the sizes. On one machine, with equal weights: 801
+//! regions with 100 sizes 2.0 s against 0.02 s here; 201 with 1,000 sizes 74 s and 0.3 GB against
+//! 0.24 s; 3,197 with 1,000 sizes 872 s and 4.8 GB against 3.5 s and 0.14 GB.
 
 use super::dual::{Problem, Response};
 use crate::hierarchy::consistency::noisy_counts::NoisyCounts;

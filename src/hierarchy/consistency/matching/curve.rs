@@ -1,39 +1,40 @@
 //! What is known of a region's cumulative counts, and how well; least squares up the tree.
 //!
 //! A region's numbers of groups of size at most i are the sums of its children's. So they were
-//! measured twice, and the least-squares estimate is the mean of both, weighted by inverse variances
-//! (Hay et al. 2010, "constrained inference"). From the leaves up, every region's estimate is joined with
-//! the sum of its children's.
+//! measured twice, and the least-squares estimate is the mean of both, weighted by inverse
+//! variances (Hay et al. 2010, "constrained inference"). From the leaves up, every region's
+//! estimate is joined with the sum of its children's.
 //!
 //! # Means along sizes
 //!
-//! Both estimates have as many groups. Put these in the order of their sizes and take the mean of the
-//! two sizes of each rank: where a mean is no integer, as many of the groups in question get the
-//! next larger one as make it right. Where many groups have sizes a and a + 1 in the two estimates, this
-//! is the mean of their counts; where few are far from all others, it is that of their sizes, which
-//! errs less than counts of half a group. So estimates have fractions of groups, here in 2^-32.
+//! Both estimates have as many groups. Put these in the order of their sizes and take the mean of
+//! the two sizes of each rank: where a mean is no integer, as many of the groups in question get
+//! the next larger one as make it right. Where many groups have sizes a and a + 1 in the two
+//! estimates, this is the mean of their counts; where few are far from all others, it is that of
+//! their sizes, which errs less than counts of half a group. So estimates have fractions of groups,
+//! here in 2^-32.
 //!
 //! # Variances
 //!
 //! Of a cumulative count, where v is the noise's variance and there are d groups per size; E =
 //! v (2v + 1)^(-1/2) is the mean of discrete Laplace noise without its sign.
 //!
-//! - Rows, as sizes are known to within E: E d groups are on the wrong side. Where that is more than 1
-//!   they overlap and are pooled: (E d)^(4/3).
+//! - Rows, as sizes are known to within E: E d groups are on the wrong side. Where that is more
+//!   than 1 they overlap and are pooled: (E d)^(4/3).
 //! - Columns, fitted to be monotone: (v d / 2)^(2/3), the cube-root rate of such fits.
-//! - Columns that were smoothed as a random walk with steps of variance d, as in every region below another
-//!   ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides, (v d)^(1/2) / 2,
-//!   or that of rows where it is less.
+//! - Columns that were smoothed as a random walk with steps of variance d, as in every region below
+//!   another ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides,
+//!   (v d)^(1/2) / 2, or that of rows where it is less.
 //!
-//! No variance is above v; smoothed columns have the weight of the walk and of their own noise together.
-//! The square roots mostly agree with the errors of estimates within a quarter, from d = 0.001 to 100,000
-//! and with v from 0.4 to 800. Errors of smoothed children have something in common, their
-//! parent's shape: as a sum they count as if they were not smoothed. (Counted as they are, the root's
-//! error was up to a quarter larger.)
+//! No variance is above v; smoothed columns have the weight of the walk and of their own noise
+//! together. The square roots mostly agree with the errors of estimates within a quarter, from d =
+//! 0.001 to 100,000 and with v from 0.4 to 800. Errors of smoothed children have something in
+//! common, their parent's shape: as a sum they count as if they were not smoothed. (Counted as they
+//! are, the root's error was up to a quarter larger.)
 //!
-//! What was tried: variances of all columns equal to v; the mean of the counts everywhere (6 % more error
-//! in sparse data); rounding towards the children, which leaves their errors as they were measured and
-//! makes their parents' up to 40 % larger.
+//! What was tried: variances of all columns equal to v; the mean of the counts everywhere (6 % more
+//! error in sparse data); rounding towards the children, which leaves their errors as they were
+//! measured and makes their parents' up to 40 % larger.
 
 use crate::coco::{Coco, Estimate, Run};
 use crate::hierarchy::consistency::known_regions::CutNoise;
@@ -119,8 +120,8 @@ fn densities(estimate: &Estimate, max_size: u64) -> Vec<f64> {
     groups.into_iter().enumerate().map(|(stretch, groups)| groups / width(stretch)).collect()
 }
 
-/// The weighted means of two lists of as many groups, rank by rank, both in ascending order of sizes:
-/// sizes and parts, in no order. `weight`: that of the second size, from both.
+/// The weighted means of two lists of as many groups, rank by rank, both in ascending order of
+/// sizes: sizes and parts, in no order. `weight`: that of the second size, from both.
 fn means(
     one: impl Iterator<Item = (u64, u128)>,
     other: impl Iterator<Item = (u64, u128)>,
@@ -165,8 +166,8 @@ fn steps(parts: impl Iterator<Item = (u64, u128)>) -> Vec<Step> {
 }
 
 impl Curve {
-    /// What is known of a region from its own estimate and from the curves of its children, if it has
-    /// any; they have as many groups together.
+    /// What is known of a region from its own estimate and from the curves of its children, if it
+    /// has any; they have as many groups together.
     pub(super) fn new(estimate: &Estimate, noise: CutNoise, children: &[Curve]) -> Curve {
         let densities = densities(estimate, noise.max_size);
         let variances = |noise: CutNoise| densities.iter().map(move |d| noise.variance_at(*d));

@@ -1,6 +1,6 @@
 //! `matching` and `matching_unweighted`: top-down, groups matched at least cost, sizes merged (Kuo
-//! et al., algorithm 1). Where the cut measures every level, `matching` is least squares up the tree
-//! and a matching down it: [`curve`], [`sharing`].
+//! et al., algorithm 1). Where the cut measures every level, `matching` is least squares up the
+//! tree and a matching down it: [`curve`], [`sharing`].
 
 mod curve;
 mod merge;

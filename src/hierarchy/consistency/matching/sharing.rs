@@ -1,13 +1,14 @@
 //! A region's groups shared among its children, down the tree.
 //!
-//! The region's groups and the children's are taken in ascending order of sizes, and each child's group
-//! gets the size of the region's group of its turn (the matching of Kuo et al., lemma 5, which moves the
-//! children's groups least). Where several children hold groups of the size whose turn it is and there
-//! are more of these than places, the places are shared by least squares: every child gets what its own
-//! curve has up to the region's size, and a part of what is missing or left over in proportion to its
-//! uncertainty. That is the variance of smoothed columns ([`curve`](super::curve)), which grows with the
-//! square root of the number of groups. (Shared in proportion to these numbers, as by Kuo et al., the
-//! error below the root was up to 5 % larger; without the fractions of groups in the curves up to 20 %.)
+//! The region's groups and the children's are taken in ascending order of sizes, and each child's
+//! group gets the size of the region's group of its turn (the matching of Kuo et al., lemma 5,
+//! which moves the children's groups least). Where several children hold groups of the size whose
+//! turn it is and there are more of these than places, the places are shared by least squares:
+//! every child gets what its own curve has up to the region's size, and a part of what is missing
+//! or left over in proportion to its uncertainty. That is the variance of smoothed columns
+//! ([`curve`](super::curve)), which grows with the square root of the number of groups. (Shared in
+//! proportion to these numbers, as by Kuo et al., the error below the root was up to 5 % larger;
+//! without the fractions of groups in the curves up to 20 %.)
 
 use super::curve::{Curve, Step};
 use crate::coco::{Coco, Run};
@@ -18,8 +19,8 @@ use std::collections::BinaryHeap;
 /// To weigh a claim against others takes about as long as so many draws.
 const DRAWS_PER_CLAIM: u64 = 10;
 
-/// One histogram per child. They sum to the region's; each has as many groups as its curve, and these
-/// together as many as the region.
+/// One histogram per child. They sum to the region's; each has as many groups as its curve, and
+/// these together as many as the region.
 pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
     let mut shares: Vec<Vec<Run>> = vec![Vec::new(); children.len()];
     let mut cursors: Vec<CurveCursor> = children.iter().map(CurveCursor::new).collect();
@@ -125,8 +126,9 @@ impl Claim {
     }
 }
 
-/// So many places, or fewer where the children have fewer groups, as the whole numbers nearest to what all
-/// get at one level; by largest remainders, and ties go to the first. Every claim has a group.
+/// So many places, or fewer where the children have fewer groups, as the whole numbers nearest to
+/// what all get at one level; by largest remainders, and ties go to the first. Every claim has a
+/// group.
 fn allot(claims: &[Claim], places: u64) -> Vec<u64> {
     if claims.iter().map(|claim| claim.groups).sum::<u64>() <= places {
         return claims.iter().map(|claim| claim.groups).collect();

@@ -210,8 +210,8 @@ impl<'a> Allocation<'a> {
     }
 }
 
-/// Adds to the sizes, or takes from them, the cheapest units until their sum is the total. `roots`: what
-/// a unit costs at each size's root.
+/// Adds to the sizes, or takes from them, the cheapest units until their sum is the total. `roots`:
+/// what a unit costs at each size's root.
 pub(super) fn reach(
     noisy: &NoisyCounts,
     tournament: &Tournament,

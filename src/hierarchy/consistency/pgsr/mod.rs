@@ -1,5 +1,5 @@
-//! `pgsr`, PGSR: the consistent counts nearest to noisy ones, as exact integers (Fioretto, Van Hentenryck,
-//! Zhu 2020, the post-processing of M_H^dp), without the paper's cost tables.
+//! `pgsr`, PGSR: the consistent counts nearest to noisy ones, as exact integers (Fioretto, Van
+//! Hentenryck, Zhu 2020, the post-processing of M_H^dp), without the paper's cost tables.
 //!
 //! Given noisy counts y and weights w > 0 per region and size, find integers x >= 0 that minimise
 //! the sum of w (x - y)^2, where for every size a parent's x is the sum of its children's and, if a
