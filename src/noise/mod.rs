@@ -15,9 +15,9 @@
 //! and e^-E(k) for the others; a fair sign leaves every k with half of e^-E(k). Where it is wide, a
 //! block i of w = 2^b magnitudes is drawn with the weight e^-E(i w), a fair sign, and an offset
 //! that is uniform on 0 .. w-1 if the sign is positive, 1 .. w if it is negative. With the
-//! start s = i w, the value with the magnitude s + offset is kept with probability e^-(E(s + offset) -
-//! E(s)), else all is drawn anew. Every integer comes from one block, sign and offset alone, and is
-//! proposed and kept with a probability proportional to e^-E(s) e^-(E(s + offset) - E(s)) =
+//! start s = i w, the value with the magnitude s + offset is kept with probability
+//! e^-(E(s + offset) - E(s)), else all is drawn anew. Every integer comes from one block, sign and
+//! offset alone, and is proposed and kept with a probability proportional to e^-E(s) e^-(E(s + offset) - E(s)) =
 //! e^-E(k). Signs, offsets and the U of table and coin take different bits of the words, which are
 //! independent.
 //!

@@ -14,8 +14,9 @@
 //!
 //! It is 1 for (a, b) together: let an entity join a group of size s, or of K or more, which
 //! changes nothing. If s < T, the group leaves a_s and no other a_i, and
-//! max(s - T, 0) = max(s + 1 - T, 0) leaves b as it was. If s >= T, all a_i with i < T stay; join the entity to the first
-//! group of size s in the descending order, and the order stays with one entry raised by 1.
+//! max(s - T, 0) = max(s + 1 - T, 0) leaves b as it was. If s >= T, all a_i with i < T stay; join
+//! the entity to the first group of size s in the descending order, and the order stays with one
+//! entry raised by 1.
 //!
 //! *What is measured may follow from what was released before.* The columns are measured in turn
 //! and the rows after them. How many rows are measured (M below) depends on the noisy columns, and
