@@ -111,7 +111,7 @@ COMMENT ON COLUMN dp.progress.level IS
     'the (first) level of the hierarchy that is measured now, 0 for the root';
 COMMENT ON COLUMN dp.progress.levels IS 'how many levels there are';
 COMMENT ON COLUMN dp.progress.done IS
-    'how many regions, blocks of 16,384 numbers, or simulated rounds are done';
+    'how many regions, numbers (in steps of 16,384), or simulated rounds are done';
 COMMENT ON COLUMN dp.progress.total IS
     'how many of these the phase has, NULL where that is not known';
 COMMENT ON COLUMN dp.progress.share IS 'how much of the phase is done, from 0 to 1';

@@ -65,6 +65,20 @@ pub fn watched<T>(ask: &mut dyn FnMut(), action: impl FnOnce() -> T) -> T {
     action()
 }
 
+/// Runs `action` as if nothing had been counted before it, and leaves nothing counted behind, also
+/// on unwinding: where later polls of this thread fall tells nothing of what `action` did.
+pub fn apart<T>(action: impl FnOnce() -> T) -> T {
+    struct Forget;
+    impl Drop for Forget {
+        fn drop(&mut self) {
+            UNITS_LEFT.set(UNITS_PER_POLL);
+        }
+    }
+    UNITS_LEFT.set(UNITS_PER_POLL);
+    let _forget = Forget;
+    action()
+}
+
 /// Makes all polls on this thread ask `ask`, too, for good.
 pub fn watch_always(ask: fn()) {
     ALWAYS.set(Some(ask));
@@ -148,6 +162,22 @@ mod tests {
         let by_items = polls(|| assert_eq!((0..items).paced().count() as u64, items));
         assert!((90..=101).contains(&by_items), "{by_items}");
         assert_eq!(polls(|| assert_eq!((0..3).paced().collect::<Vec<_>>(), [0, 1, 2])), 0);
+    }
+
+    #[test]
+    fn what_is_done_apart_is_not_counted_before_or_after() {
+        assert_eq!(polls(|| (done(1), apart(|| done(UNITS_PER_POLL))).1), 0);
+        let later = || {
+            apart(|| done(UNITS_PER_POLL));
+            drop(catch_unwind(|| {
+                apart(|| {
+                    done(UNITS_PER_POLL);
+                    resume_unwind(Box::new("failed"))
+                })
+            }));
+            done(UNITS_PER_POLL);
+        };
+        assert_eq!(polls(later), 0);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
+use crate::work::apart;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
@@ -90,7 +91,9 @@ fn after_charge<M, P, T>(
     receipt: Receipt<M, P>,
     action: impl FnOnce(Receipt<M, P>) -> Followed<T>,
 ) -> Result<T> {
-    PgTryBuilder::new(AssertUnwindSafe(|| action(receipt).map_err(ErrorReport::from)))
+    // what was counted of private rows is forgotten: a later call could see where its polls fall
+    let action = || apart(|| action(receipt).map_err(ErrorReport::from));
+    PgTryBuilder::new(AssertUnwindSafe(action))
         .catch_others(|caught| match code(&caught) {
             // class 57: cancelled, a timeout, a shutdown
             PgSqlErrorCode::ERRCODE_QUERY_CANCELED
