@@ -11,12 +11,12 @@ use std::ops::AddAssign;
 pub(crate) struct MedianFit {
     pub values: Vec<i64>,
     /// Where the least cost, as a function of a bound of the last value, changes its slope.
-    kinks: BinaryHeap<i64>,
+    kinks: Kinks,
 }
 
 impl MedianFit {
     pub(crate) fn costs_of_bounds(&self) -> CostsOfBounds {
-        let mut kinks: Vec<i64> = self.kinks.iter().copied().collect();
+        let mut kinks: Vec<i64> = self.kinks.iter().collect();
         kinks.sort_unstable_by_key(|kink| Reverse(*kink));
         CostsOfBounds(kinks)
     }
@@ -35,20 +35,61 @@ impl CostsOfBounds {
     }
 }
 
+/// Numbers of which the largest can be had. Many of a sequence that hardly decreases are added in
+/// ascending order: only the others need a heap.
+#[derive(Debug, Clone)]
+struct Kinks {
+    ascending: Vec<i64>,
+    others: BinaryHeap<i64>,
+}
+
+impl Kinks {
+    fn with_capacity(capacity: usize) -> Kinks {
+        Kinks { ascending: Vec::with_capacity(capacity), others: BinaryHeap::new() }
+    }
+
+    /// Roughly in descending order.
+    fn iter(&self) -> impl Iterator<Item = i64> + '_ {
+        self.ascending.iter().rev().chain(&self.others).copied()
+    }
+
+    fn largest(&self) -> Option<i64> {
+        self.ascending.last().max(self.others.peek()).copied()
+    }
+
+    fn push(&mut self, kink: i64) {
+        if self.ascending.last().is_none_or(|last| *last <= kink) {
+            self.ascending.push(kink);
+        } else {
+            self.others.push(kink);
+        }
+    }
+
+    fn pop_largest(&mut self) {
+        if self.ascending.last() >= self.others.peek() {
+            self.ascending.pop();
+        } else {
+            self.others.pop();
+        }
+    }
+}
+
 /// Blocks take medians; of an interval of best values the lowest is taken. (The mean of the lowest
 /// and the highest fit, also optimal, was no more accurate.) The heap form of the slope trick,
 /// O(n log n).
 pub(crate) fn isotonic_l1(noisy: &[i64]) -> MedianFit {
-    let mut kinks = BinaryHeap::with_capacity(noisy.len());
+    let mut kinks = Kinks::with_capacity(noisy.len());
+    let mut largest = i64::MIN;
     let mut values: Vec<i64> = noisy
         .iter()
         .map(|&value| {
-            kinks.push(value);
-            match kinks.peek_mut() {
-                Some(mut top) if *top > value => *top = value,
-                _ => {}
+            if value < largest {
+                kinks.pop_largest();
+                kinks.push(value);
             }
-            kinks.peek().copied().unwrap_or(value)
+            kinks.push(value);
+            largest = kinks.largest().unwrap_or(value);
+            largest
         })
         .collect();
     // the best last value is final; every earlier one is its own best, capped by its successor
