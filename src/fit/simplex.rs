@@ -15,18 +15,23 @@ pub(crate) fn project_on_total(values: &[i64], total: u64) -> Vec<u64> {
     // are above the shift if they are above its floor.
     let mut support: Vec<usize> = (0..values.len()).collect();
     let mut histogram = vec![0u64; values.len()];
-    let excess = loop {
+    let mut excess = values.iter().copied().map(i128::from).sum::<i128>() - i128::from(total);
+    loop {
         let length = support.len();
-        let excess =
-            support.iter().map(|&i| i128::from(values[i])).sum::<i128>() - i128::from(total);
         let Some(floor) = excess.checked_div_euclid(length as i128) else {
             return histogram; // only for a total of 0: the largest value exceeds its own shift else
         };
-        support.retain(|&i| i128::from(values[i]) > floor);
+        support.retain(|&i| {
+            let value = i128::from(values[i]);
+            if value <= floor {
+                excess -= value;
+            }
+            value > floor
+        });
         if support.len() == length {
-            break excess;
+            break;
         }
-    };
+    }
     support.sort_unstable_by_key(|&i| (Reverse(values[i]), i));
     // floor(value - shift) = value - ceil(shift)
     let length = support.len() as i128;
