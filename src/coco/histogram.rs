@@ -1,5 +1,6 @@
 //! The histogram in runs, and the accumulator that builds it.
 
+use crate::work::done;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -53,6 +54,13 @@ impl Coco {
         Coco { runs: runs.collect() }
     }
 
+    /// Of the groups of all these histograms.
+    pub(crate) fn sum(histograms: &[Coco]) -> Coco {
+        let mut sum = Coco::from_ascending(merged(histograms).into_iter());
+        sum.runs.shrink_to_fit(); // there was room for sizes that none have in common
+        sum
+    }
+
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -75,6 +83,29 @@ impl Coco {
         }
         counts
     }
+}
+
+/// All their runs in ascending order of size, each size once: those of one half of the histograms
+/// merged with those of the other.
+fn merged(histograms: &[Coco]) -> Vec<Run> {
+    let (left, right) = match histograms {
+        [] => return vec![],
+        [only] => return only.runs.clone(),
+        _ => histograms.split_at(histograms.len() / 2),
+    };
+    let (left, right) = (merged(left), merged(right));
+    done((left.len() + right.len()) as u64);
+    let mut runs = Vec::with_capacity(left.len() + right.len());
+    let mut right = right.into_iter().peekable();
+    for Run { size, groups } in left {
+        while let Some(smaller) = right.next_if(|run| run.size < size) {
+            runs.push(smaller);
+        }
+        let more = right.next_if(|run| run.size == size).map_or(0, |run| run.groups);
+        runs.push(Run { size, groups: groups.saturating_add(more) });
+    }
+    runs.extend(right);
+    runs
 }
 
 impl DpCoco {
@@ -159,12 +190,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_sum_has_all_groups_of_its_parts() {
+        let sizes = [[1, 1, 5], [5, 7, 0], [2, 2, 9], [0, 5, 9], [3, 3, 3]];
+        let parts = sizes.map(|sizes| of_sizes(&sizes));
+        for n in 0..=parts.len() {
+            assert_eq!(Coco::sum(&parts[..n]), of_sizes(&sizes[..n].concat()));
+        }
+    }
+
+    #[test]
     fn numbers_saturate_and_never_wrap() {
         let mut tally = Tally::default();
         tally.add(3, u64::MAX);
         tally.add(3, 5);
         tally.add(u64::MAX, 1);
-        assert_eq!(tally.histogram().runs(), [Run { size: 3, groups: LARGEST }]);
+        let all = [Run { size: 3, groups: LARGEST }];
+        assert_eq!(tally.histogram().runs(), all);
+        let parts = [tally.histogram(), of_sizes(&[3, 4]), tally.histogram()];
+        assert_eq!(Coco::sum(&parts).runs(), all);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The tree of regions, built from the paths of its leaves.
 
-use crate::coco::{Coco, Tally};
+use crate::coco::Coco;
 use crate::work::done;
 use std::fmt;
 use std::ops::Range;
@@ -21,12 +21,6 @@ pub struct Tree {
 
 /// To compare two paths takes about as long as so many draws of noise.
 const DRAWS_PER_PATH: u64 = 4;
-
-/// To add a run to others takes about as long as so many draws.
-const DRAWS_PER_RUN: u64 = 4;
-
-/// Runs whose work is counted together.
-const RUNS_AT_A_TIME: usize = 1 << 10;
 
 /// A path as PostgreSQL prints it.
 pub fn path_text(path: &[String]) -> String {
@@ -145,14 +139,7 @@ impl Tree {
         let mut sums = vec![Coco::default(); self.leaves().start];
         sums.extend(leaves);
         for region in (0..self.leaves().start).rev() {
-            let mut tally = Tally::default();
-            for child in self.regions[region].children.clone() {
-                for runs in sums[child].runs().chunks(RUNS_AT_A_TIME) {
-                    runs.iter().for_each(|run| tally.add(run.size, run.groups));
-                    done(DRAWS_PER_RUN * runs.len() as u64);
-                }
-            }
-            sums[region] = tally.histogram();
+            sums[region] = Coco::sum(&sums[self.regions[region].children.clone()]);
         }
         sums
     }
