@@ -214,28 +214,29 @@ impl Product {
         // further than a place can be told; a position there is as good as the observed one
         let mode = (mode / spacing).round().clamp(-FURTHEST, FURTHEST);
         let from_mean = self.value + mode * spacing - mean;
-        let walk = |direction: f64| {
+        let walk = |direction: f64, weights: &mut Vec<f64>| {
             let (mut place, mut weight) = (mode * direction, 1.0);
             // the ratio of the normal density at the next point to that at this one
             let mut ratio = (-spacing * (direction * from_mean + spacing / 2.0) / variance).exp();
             let decay = (-spacing * spacing / variance).exp();
             let laplace = (-spacing / self.scale).exp();
-            let mut weights: Vec<f64> = Vec::new();
-            loop {
+            for _ in 0..MOST_POINTS {
                 weight *= ratio * if place < 0.0 { laplace.recip() } else { laplace };
-                if !(weight > NEGLIGIBLE && weight.is_finite()) || weights.len() == MOST_POINTS {
-                    break weights;
+                if !(weight > NEGLIGIBLE && weight.is_finite()) {
+                    break;
                 }
                 weights.push(weight);
                 ratio *= decay;
                 place += 1.0;
             }
         };
-        let mut weights = walk(-1.0);
+        // seldom are there more points
+        let mut weights = Vec::with_capacity(64);
+        walk(-1.0, &mut weights);
         let before_mode = weights.len();
         weights.reverse();
         weights.push(1.0);
-        weights.extend(walk(1.0));
+        walk(1.0, &mut weights);
         DensityGrid { mode, from_mean, before_mode, weights }
     }
 }
