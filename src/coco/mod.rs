@@ -18,6 +18,7 @@ pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use statistics::{StatisticsError, emd};
 pub use storage::CocoFormatError;
 
+pub(crate) use estimators::tells;
 #[cfg(test)]
 pub(crate) use histogram::{LARGEST, tests::of_sizes};
 pub(crate) use statistics::emd_with_empty_groups;

@@ -9,14 +9,23 @@ use super::tree::Tree;
 use crate::coco::{Coco, Estimate, Profile};
 use crate::noise::{Key, RandomWords, ScaleError};
 use crate::work::{poll, watched};
+use std::iter::repeat_n;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// What was measured of all regions.
+pub(super) struct Measurements {
+    /// In the tree's order; as of no groups where a level was not measured.
+    regions: Vec<Measured>,
+    /// What that was, level by level.
+    levels: Vec<Option<LevelMeasurement>>,
+}
+
 /// What the plan's consistency method wants to know of every region. `truth`: in the tree's order.
 ///
-/// A level that is adapted to the one above is measured after it: the levels compose sequentially,
-/// and adaptively. All others are measured together with the one above, since one region can be
-/// nearly all the work of a level, and keep a single thread busy.
+/// A level that is adapted to one above is measured after it: the levels compose sequentially, and
+/// adaptively. All others are measured together with the one above, since one region can be nearly
+/// all the work of a level, and keep a single thread busy.
 ///
 /// Errors: a noise scale that cannot be sampled.
 pub(super) fn measure<R: RandomWords + ?Sized>(
@@ -26,27 +35,36 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
     words: &mut R,
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
-) -> Result<Vec<Measured>, ScaleError> {
+) -> Result<Measurements, ScaleError> {
+    let mut above = Above::default();
+    let levels = match plan.first_look() {
+        Some(look) => {
+            let root = look.release(&truth[0], words);
+            plan.levels_after(look, &root, tree, |region| truth[region].groups())?
+        }
+        None => plan.levels().to_vec(),
+    };
     let mut measured: Vec<Measured> = Vec::with_capacity(truth.len());
-    let levels: Vec<(usize, &LevelMeasurement)> = (0..)
-        .zip(plan.levels())
-        .filter_map(|(level, measurement)| Some((level, measurement.as_ref()?)))
+    let of_levels: Vec<(usize, &LevelMeasurement)> = (0..)
+        .zip(&levels)
+        .filter_map(|(level, of_level)| Some((level, of_level.as_ref()?)))
         .collect();
-    for together in levels.chunk_by(|_, (level, _)| !follows(plan, *level)) {
-        let first = together[0].0;
+    for together in of_levels.chunk_by(|_, (_, measurement)| !measurement.follows()) {
+        let (first, measurement) = together[0];
         // nothing is measured of the levels in between
         measured.resize(tree.level(first).start, Measured::Estimate(Estimate::default()));
-        let above = if follows(plan, first) { tree.level(first - 1) } else { 0..0 };
-        let profiles = profiles(plan, &measured[above.clone()]);
+        if measurement.follows() {
+            above.reach(first, tree, &measured, plan.max_size());
+        }
         let mut regions = Vec::new();
         for &(number, level) in together {
             match level {
                 LevelMeasurement::Regions(measurement) => {
-                    let own = tree.level(number).zip(tree.parents(number));
-                    regions.extend(own.map(|(region, parent)| Unmeasured {
+                    let own = (0..).zip(tree.level(number));
+                    regions.extend(own.map(|(place, region)| Unmeasured {
                         measurement,
                         truth: &truth[region],
-                        parent: parent.and_then(|p| profiles.get(p.checked_sub(above.start)?)),
+                        parent: above.profile(place).filter(|_| level.follows()),
                     }));
                 }
                 LevelMeasurement::Chain(chain) => {
@@ -59,27 +77,50 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             }
         }
         measured.extend(measure_regions(&regions, words, threads, observer));
-        for &(level, _) in together {
+        for &(level, measurement) in together {
+            let variance =
+                measurement.of_regions().map_or(0.0, |r| r.of_histogram().noise().variance());
+            above.measured = Some((level, variance));
             observer.level_measured(level, tree.level(level).len());
         }
     }
-    Ok(measured)
+    Ok(Measurements { regions: measured, levels })
 }
 
-/// Whether the measurements of a level's regions follow from what is released of the level above.
-fn follows(plan: &ReleasePlan, level: usize) -> bool {
-    let measured = |level: usize| plan.levels()[level].as_ref();
-    measured(level).is_some_and(LevelMeasurement::follows)
-        && level.checked_sub(1).and_then(measured).is_some()
+/// What is released of the regions above those that are to be measured.
+#[derive(Default)]
+struct Above {
+    /// The lowest level that is measured, and the variance of its noise.
+    measured: Option<(usize, f64)>,
+    /// Of its regions.
+    profiles: Vec<Profile>,
+    /// Which of them holds each region that is to be measured.
+    places: Vec<usize>,
 }
 
-/// The profiles of regions for those below them, where these [follow](follows).
-fn profiles(plan: &ReleasePlan, regions: &[Measured]) -> Vec<Profile> {
-    let profile = |region: &Measured| match region {
-        Measured::Estimate(estimate) => Some(Profile::new(estimate, plan.max_size())),
-        Measured::Row(_) => None,
-    };
-    regions.iter().filter_map(profile).collect()
+impl Above {
+    /// The regions of a level are next. `regions`: what was measured above it.
+    fn reach(&mut self, level: usize, tree: &Tree, regions: &[Measured], max_size: u64) {
+        let Some((measured, variance)) = self.measured else { return };
+        let profile = |region: &Measured| match region {
+            Measured::Estimate(estimate) => {
+                Some(Profile::new(estimate, max_size).with_noise(variance))
+            }
+            Measured::Row(_) => None,
+        };
+        self.profiles = regions[tree.level(measured)].iter().filter_map(profile).collect();
+        self.places = (0..tree.level(measured).len()).collect();
+        for level in measured..level {
+            let children = tree.level(level).map(|region| tree.regions()[region].children.len());
+            let places = self.places.iter().zip(children);
+            self.places = places.flat_map(|(place, count)| repeat_n(*place, count)).collect();
+        }
+    }
+
+    /// Of the region that one of the level lies in, by its place in it.
+    fn profile(&self, place: usize) -> Option<&Profile> {
+        self.profiles.get(*self.places.get(place)?)
+    }
 }
 
 /// A region that is to be measured.
@@ -133,10 +174,11 @@ fn measure_regions<R: RandomWords + ?Sized>(
 pub(super) fn evidence(
     plan: &ReleasePlan,
     tree: &Tree,
-    measured: Vec<Measured>,
+    measured: Measurements,
 ) -> Evidence<'static> {
+    let cut_noise = cut_noise(plan, &measured.levels);
     let (mut estimates, mut rows) = (Vec::new(), Vec::new());
-    for region in measured {
+    for region in measured.regions {
         match region {
             Measured::Estimate(estimate) => estimates.push(estimate),
             Measured::Row(row) => rows.push(row),
@@ -145,16 +187,22 @@ pub(super) fn evidence(
     if plan.consistency().is_dense() {
         Evidence::Cells { cells: NoisyCells::measured(tree, rows), sizes: None }
     } else {
-        Evidence::Estimates { estimates, cut_noise: cut_noise(plan) }
+        Evidence::Estimates { estimates, cut_noise }
     }
 }
 
-/// Of each level's estimates, where the cut measures all of them.
-fn cut_noise(plan: &ReleasePlan) -> Option<Vec<CutNoise>> {
+/// Of the estimates of each level that is measured, where the cut measures all of these.
+fn cut_noise(
+    plan: &ReleasePlan,
+    levels: &[Option<LevelMeasurement>],
+) -> Option<Vec<Option<CutNoise>>> {
+    if levels.iter().flatten().any(|level| !level.follows()) {
+        return None;
+    }
     let noise = |(level, measurement): (usize, &Option<LevelMeasurement>)| {
-        let measurement = measurement.as_ref().filter(|measurement| measurement.follows())?;
-        let variance = measurement.of_regions()?.of_histogram().noise().variance();
-        Some(CutNoise { variance, smoothed: level > 0, max_size: plan.max_size() })
+        let variance = measurement.as_ref()?.of_regions()?.of_histogram().noise().variance();
+        let smoothed = levels[..level].iter().any(Option::is_some);
+        Some(CutNoise { variance, smoothed, max_size: plan.max_size() })
     };
-    plan.levels().iter().enumerate().map(noise).collect()
+    Some(levels.iter().enumerate().map(noise).collect())
 }

@@ -14,6 +14,7 @@ mod plan;
 mod prior;
 mod release;
 mod selection;
+mod shares;
 mod threads;
 mod tree;
 
@@ -26,7 +27,7 @@ pub use histogram::HistogramMechanism;
 pub use measurement::{LevelMeasurement, RegionMeasurement};
 pub use noisy_table::{NoisyTable, NoisyTableError, RegionRows};
 pub use observer::Observer;
-pub use plan::{MAX_LEVELS, PlanError, ReleasePlan, ReleaseRequest, estimator_names};
+pub use plan::{FirstLook, MAX_LEVELS, PlanError, ReleasePlan, ReleaseRequest, estimator_names};
 pub use prior::{Prior, Shape};
 pub use release::ReleaseError;
 pub use selection::{Mechanism, Released};

@@ -3,7 +3,7 @@
 //! Outputs are known by a hash of all that is released for every region, and of the errors that a
 //! choice was made by, in steps of [`STEP_OF_ERRORS`].
 //!
-//! *False alarms.* Six tests of correct builds judge at most [`MOST_PAIRS`] = 99 pairs each.
+//! *False alarms.* Seven tests of correct builds judge at most [`MOST_PAIRS`] = 99 pairs each.
 //!
 //! *Power.* See [`planted_bugs_are_rejected`].
 
@@ -288,6 +288,21 @@ fn other_plans_keep_epsilon() {
     assert_correct("other plans", cases.into_iter());
 }
 
+/// Shares that the first look decides: from equal ones to all for the leaves.
+#[test]
+fn shares_that_follow_keep_epsilon() {
+    let three_levels = || Table::new([("a/x", &[0, 2]), ("a/y", &[1]), ("b/x", &[2])]);
+    let two_leaves = || Table::new([("a", &[1, 1]), ("b", &[0, 2])]);
+    let new = |epsilon| Arguments::new(epsilon, &["cut"], "matching");
+    let cases = [
+        (new(1.5), two_leaves()),
+        (new(2.5), three_levels()),
+        (new(3.5), two_leaves()),
+        (Arguments { rows_per_unit: 2, ..new(3.0) }, two_leaves()),
+    ];
+    assert_correct("shares that follow", cases.into_iter());
+}
+
 /// Bug: the scale of the noise is half of what epsilon asks for.
 fn halved_noise(declared: &Arguments, table: &Table) -> Vec<u64> {
     correct(&Arguments { epsilon: 2.0 * declared.epsilon, ..*declared }, table)
@@ -363,6 +378,13 @@ fn regions_from_entities(declared: &Arguments, table: &Table) -> Vec<u64> {
     correct(declared, &named)
 }
 
+/// Bug: how the budget is shared among the levels is told by the data, not by what was released.
+fn shares_from_the_data(declared: &Arguments, table: &Table) -> Vec<u64> {
+    let entities: u64 = table.leaves.values().flatten().sum();
+    let shares: &[f64] = if entities > 0 { &[0.02, 0.98] } else { &[0.98, 0.02] };
+    correct(&Arguments { shares: Some(shares), ..*declared }, table)
+}
+
 /// Bug: the cut is at the largest size, which is data.
 fn cut_from_the_data(declared: &Arguments, table: &Table) -> Vec<u64> {
     const CUTS: [&[&str]; 4] = [&["cut:0"], &["cut:1"], &["cut:2"], &["cut:3"]];
@@ -380,7 +402,7 @@ fn planted_bugs_are_rejected() {
     let root = |sizes| Table::new([("", sizes)]);
     let leaves = |a, b| Table::new([("a", a), ("b", b)]);
     let shares = |shares, arguments| Arguments { shares: Some(shares), ..arguments };
-    let bugs: [(&str, Build, Arguments, Table); 20] = [
+    let bugs: [(&str, Build, Arguments, Table); 21] = [
         ("halved noise", halved_noise, new(2.0, &["H"], "none"), root(&[1, 2, 2])),
         ("halved noise", halved_noise, new(1.0, &["Hc"], "none"), root(&[0, 1, 1])),
         ("halved noise", halved_noise, new(1.0, &["Hc_l2"], "none"), root(&[1, 1])),
@@ -411,6 +433,7 @@ fn planted_bugs_are_rejected() {
         ),
         ("halved noise", halved_noise, new(1.0, &["cut:1"], "none"), root(&[1, 1])),
         ("cut leaks", cut_from_the_data, new(0.3, &["cut"], "none"), root(&[0])),
+        ("shares leak", shares_from_the_data, new(1.0, &["Hc"], "none"), leaves(&[0, 0], &[0])),
         ("errors leak", errors_without_noise, new(2.0, &["select:Hc|Hc"], "none"), root(&[1, 1])),
         ("groups leak", groups_from_entities, new(1.0, &["Hc"], "none"), leaves(&[0], &[2])),
         ("groups leak", groups_from_entities, new(1.0, &["Hg"], "matching"), root(&[0, 1])),

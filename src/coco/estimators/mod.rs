@@ -14,6 +14,7 @@ mod table;
 
 pub use measurement::{HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement};
 pub use profile::Profile;
+pub(crate) use profile::tells;
 pub use table::Estimator;
 
 #[cfg(test)]

@@ -20,11 +20,20 @@ fn edges(max_size: u64) -> impl Iterator<Item = u64> {
 
 /// A released estimate as the nodes below it see it: how many groups it has in each stretch of
 /// sizes tells their cuts, and how many of each size what to expect of their columns.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// Per stretch, without those of size K, which every cut measures alike.
     groups: Vec<u64>,
     histogram: Coco,
+    /// Of the noise that it was measured with.
+    variance: f64,
+}
+
+/// Whether a region tells another what to expect that has a share of its groups: not where its own
+/// noise, in proportion, is larger than that of the other. The variances are those of the noise of
+/// the two.
+pub(crate) fn tells(share: f64, of_region: f64, of_other: f64) -> bool {
+    share * share * of_region <= of_other
 }
 
 impl Profile {
@@ -41,7 +50,13 @@ impl Profile {
         Profile {
             groups: edges(max_size).map(&mut groups_below).collect(),
             histogram: estimate.histogram(),
+            variance: 0.0,
         }
+    }
+
+    /// Of an estimate from columns with noise of this variance.
+    pub fn with_noise(self, variance: f64) -> Profile {
+        Profile { variance, ..self }
     }
 
     /// The share of the region's groups that a region within it has, which has so many.
@@ -52,6 +67,12 @@ impl Profile {
     /// Where each stretch of sizes ends, and how many groups are in it.
     pub(super) fn stretches(&self, max_size: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         edges(max_size).zip(self.groups.iter().copied())
+    }
+
+    /// Whether it is known well enough to say what to expect of so many groups that are measured
+    /// with noise of this variance.
+    pub(super) fn tells(&self, groups: u64, variance: f64) -> bool {
+        tells(self.share(groups), self.variance, variance)
     }
 
     /// The released numbers of groups.

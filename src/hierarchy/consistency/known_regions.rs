@@ -1,6 +1,7 @@
 //! What is known of all regions before they agree: what a release has measured, or anyone's table.
 
 use super::cells::NoisyCells;
+use super::cut_noise::CutNoise;
 use super::noisy_counts::{NoisyCounts, histograms};
 use super::totals::KnownTotals;
 use crate::coco::{Coco, Estimate};
@@ -19,16 +20,6 @@ pub enum Quantity {
     RunningTotals,
 }
 
-/// How far off an estimate by the cut is.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::hierarchy) struct CutNoise {
-    pub variance: f64,
-    /// Whether what was released of a region above smoothed the columns.
-    pub smoothed: bool,
-    /// The largest size that occurs.
-    pub max_size: u64,
-}
-
 /// What is known of a tree's regions.
 pub(in crate::hierarchy) struct KnownRegions<'a> {
     pub tree: &'a Tree,
@@ -41,8 +32,9 @@ pub(in crate::hierarchy) enum Evidence<'a> {
     Estimates {
         /// Of each region, in the tree's order.
         estimates: Vec<Estimate>,
-        /// Of each level, where the cut has made all estimates.
-        cut_noise: Option<Vec<CutNoise>>,
+        /// Of each level, where the cut has made all estimates; None for a level that is not
+        /// measured.
+        cut_noise: Option<Vec<Option<CutNoise>>>,
     },
     Cells {
         cells: NoisyCells<'a>,

@@ -27,6 +27,12 @@ pub(super) trait ConsistencyMethod: Sync {
         false
     }
 
+    /// Whether it joins what is known of all levels by how well it is known, so that some of them
+    /// need not be measured.
+    fn weighs_levels(&self) -> bool {
+        false
+    }
+
     /// How many parents' groups are matched with their children's.
     fn parents_to_match(&self, _tree: &Tree) -> usize {
         0

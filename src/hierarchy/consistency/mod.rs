@@ -5,6 +5,7 @@ mod bottom_up;
 mod cells;
 mod chain;
 mod cumulative;
+mod cut_noise;
 mod known_regions;
 mod matching;
 mod method;
@@ -25,7 +26,8 @@ pub use totals::KnownTotals;
 
 pub(super) use cells::{CellWeights, NoisyCells, NoisyRow};
 pub(super) use chain::running_totals;
-pub(super) use known_regions::{CutNoise, Evidence, KnownRegions};
+pub(super) use cut_noise::{CutNoise, densities, parallel, width};
+pub(super) use known_regions::{Evidence, KnownRegions};
 pub(super) use noisy_counts::transposed;
 
 use super::observer::Observer;
@@ -120,6 +122,12 @@ impl Consistency {
     /// Whether the leaves are all that is measured, with the whole of epsilon.
     pub fn measures_leaves_alone(self) -> bool {
         self.method().measures_leaves_alone()
+    }
+
+    /// Whether it joins what is known of all levels by how well it is known, so that some of them
+    /// need not be measured.
+    pub fn weighs_levels(self) -> bool {
+        self.method().weighs_levels()
     }
 
     /// Whether the method holds a number for every region and size at once.

@@ -10,9 +10,12 @@ pub(super) use request::{MAX_CANDIDATES, candidates, names_of_levels};
 
 use super::consistency::{Consistency, MAX_CELLS};
 use super::measurement::LevelMeasurement;
+use super::shares::{LOOK, Outlook, PARTS};
+use super::tree::Tree;
 use crate::charge::{Cost, Costs};
-use crate::coco::{Estimator, MAX_SIZE_LIMIT};
-use crate::privacy::Epsilon;
+use crate::coco::{Coco, Estimate, Estimator, HistogramMeasurement, MAX_SIZE_LIMIT};
+use crate::noise::{RandomWords, ScaleError};
+use crate::privacy::{Epsilon, rho_of_pure};
 use serde_json::json;
 
 /// The largest number of levels, the root's included.
@@ -26,9 +29,30 @@ pub const MAX_LEVELS: usize = 10;
 pub struct ReleasePlan {
     epsilon: Epsilon,
     levels: Vec<Option<LevelMeasurement>>,
+    look: Option<FirstLook>,
     consistency: Consistency,
     max_size: u64,
     rows_per_unit: u32,
+}
+
+/// What a release measures before the levels, where it decides by this how to divide among them
+/// what is left of the budget: see [`shares`](super::shares).
+#[derive(Debug, Clone, PartialEq)]
+pub struct FirstLook {
+    measurement: HistogramMeasurement,
+    /// For all levels together.
+    left: f64,
+}
+
+impl FirstLook {
+    /// Of the root.
+    pub fn measurement(&self) -> &HistogramMeasurement {
+        &self.measurement
+    }
+
+    pub(super) fn release<R: RandomWords + ?Sized>(&self, root: &Coco, words: &mut R) -> Estimate {
+        self.measurement.of_groups(root.groups()).release(root, words)
+    }
 }
 
 impl ReleasePlan {
@@ -61,7 +85,73 @@ impl ReleasePlan {
                 .map_err(|error| PlanError::Scale { value: epsilon, error })
         };
         let levels = (0..levels).map(measurement).collect::<Result<Vec<_>, _>>()?;
-        Ok(ReleasePlan { epsilon: budget, levels, consistency, max_size, rows_per_unit })
+        let mut plan = ReleasePlan {
+            epsilon: budget,
+            levels,
+            look: None,
+            consistency,
+            max_size,
+            rows_per_unit,
+        };
+        if request.shares.is_none() && plan.levels_may_differ() {
+            plan.look_first().map_err(|error| PlanError::Scale { value: epsilon, error })?;
+        }
+        Ok(plan)
+    }
+
+    /// Whether the levels of the plan can get any shares, also none.
+    fn levels_may_differ(&self) -> bool {
+        let mut levels = self.levels.iter();
+        let adapted = |level: &Option<LevelMeasurement>| {
+            level.as_ref().is_some_and(LevelMeasurement::follows)
+        };
+        self.levels.len() > 1 && self.consistency.weighs_levels() && levels.all(adapted)
+    }
+
+    /// Errors: some division of the budget leads to a scale that cannot be sampled.
+    fn look_first(&mut self) -> Result<(), ScaleError> {
+        let left = self.epsilon.whole() * (1.0 - LOOK);
+        let of = |epsilon| self.measurement_of(epsilon);
+        of(left)?;
+        of(left / PARTS as f64)?;
+        let epsilon = self.epsilon.whole() * LOOK;
+        let (max_size, rows) = (self.max_size, self.rows_per_unit);
+        let measurement = HistogramMeasurement::new(Estimator::Cut, max_size, rows, epsilon)?;
+        self.look = Some(FirstLook { measurement, left });
+        Ok(())
+    }
+
+    /// What is measured of a level where the levels can get any shares.
+    fn measurement_of(&self, epsilon: f64) -> Result<LevelMeasurement, ScaleError> {
+        let (consistency, estimator) = (self.consistency, Estimator::Cut);
+        let (max_size, rows) = (self.max_size, self.rows_per_unit);
+        LevelMeasurement::new(consistency.quantity(), estimator, max_size, rows, epsilon)
+    }
+
+    /// What is measured before the levels, if anything is. What [`ReleasePlan::levels`] are
+    /// calibrated to then changes with what that releases.
+    pub fn first_look(&self) -> Option<&FirstLook> {
+        self.look.as_ref()
+    }
+
+    /// The levels, after a first look at the root.
+    ///
+    /// Errors: none, as the plan has tried the extremes.
+    pub(super) fn levels_after(
+        &self,
+        look: &FirstLook,
+        root: &Estimate,
+        tree: &Tree,
+        groups: impl Fn(usize) -> u64,
+    ) -> Result<Vec<Option<LevelMeasurement>>, ScaleError> {
+        let outlook = Outlook::new(root, tree, groups, self.max_size, self.rows_per_unit);
+        let parts = outlook.best_parts(look.left);
+        let of_part = look.left / PARTS as f64;
+        let measurement = |parts: usize| match parts {
+            0 => Ok(None),
+            parts => self.measurement_of(of_part * parts as f64).map(Some),
+        };
+        parts.into_iter().map(measurement).collect()
     }
 
     /// The whole budget: what is charged.
@@ -71,11 +161,19 @@ impl ReleasePlan {
 
     /// The zero-concentrated loss of the whole release: the sum over its levels, which is less than
     /// that of the sum of their epsilons.
+    ///
+    /// Where a first look decides on their shares, one of them may get all that is left. That is the
+    /// worst: the rho of a sum of epsilons is at least the sum of theirs, as x tanh(x / 2) has a
+    /// slope that grows.
     pub fn rho(&self) -> f64 {
+        if let Some(look) = &self.look {
+            return (look.measurement.noise().rho() + rho_of_pure(look.left)).next_up();
+        }
         self.levels.iter().flatten().map(LevelMeasurement::rho).sum::<f64>().next_up()
     }
 
-    /// One entry per level from the root down; None where nothing is measured.
+    /// One entry per level from the root down; None where nothing is measured. After a
+    /// [first look](ReleasePlan::first_look) other shares may take the place of these.
     pub fn levels(&self) -> &[Option<LevelMeasurement>] {
         &self.levels
     }
@@ -114,13 +212,28 @@ impl ReleasePlan {
 
     /// What will be measured and how, for the ledger's readers.
     pub fn describe(&self) -> serde_json::Value {
-        let levels = self.levels.iter().map(|level| level.as_ref().map(LevelMeasurement::describe));
+        let levels = self.levels.iter().map(|level| {
+            let mut level = level.as_ref().map(LevelMeasurement::describe)?;
+            if let (Some(_), Some(level)) = (&self.look, level.as_object_mut()) {
+                level.remove("epsilon"); // the first look decides
+            }
+            Some(level)
+        });
         let mut description = json!({
             "levels": levels.collect::<Vec<_>>(),
             "consistency": self.consistency.name(),
             "max_size": self.max_size,
             "rows_per_unit": self.rows_per_unit,
         });
+        if let Some(FirstLook { measurement, left }) = &self.look {
+            let noise = measurement.noise();
+            description["first_look"] = json!({
+                "estimator": measurement.estimator().to_string(),
+                "sensitivity": noise.sensitivity(),
+                "epsilon": noise.epsilon(),
+                "epsilon_of_levels": left,
+            });
+        }
         if let Some(note) = self.levels.iter().flatten().find_map(LevelMeasurement::note) {
             description["note"] = json!(note);
         }

@@ -1,5 +1,8 @@
 use super::*;
+use crate::coco::Run;
 use crate::privacy::ShareError;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
 
 fn plan(
     levels: usize,
@@ -21,6 +24,46 @@ fn the_parts_of_all_levels_stay_within_epsilon() {
     assert_eq!(estimators, [Estimator::H, Estimator::Hc, Estimator::Hg]);
     let total: f64 = levels().map(LevelMeasurement::epsilon).sum();
     assert!(total <= 1.0 && total > 1.0 - 1e-14);
+}
+
+/// What the first look and the levels are calibrated to, whatever it releases.
+#[test]
+fn the_levels_share_what_the_first_look_leaves() {
+    for (levels, epsilon) in [(2, 0.1), (3, 1.0), (4, 7.3), (10, 2.0)] {
+        let plan = plan(levels, epsilon, &["auto"], "matching", 50, None).unwrap();
+        let look = plan.first_look().unwrap();
+        let leaves = (0..6u64).map(|leaf| {
+            let path = (1..levels).map(|level| (leaf >> level.min(2)).to_string());
+            (path.chain([leaf.to_string()]).skip(1).collect(), 10u64)
+        });
+        let (tree, _) = Tree::from_leaves(levels - 1, leaves.collect()).unwrap();
+        for seed in 0..20 {
+            let mut words = ChaCha20Rng::seed_from_u64(seed);
+            let sizes = (0..60).map(|i| Run { size: i % 7 * (seed % 5), groups: 1 });
+            let root = look.release(&sizes.collect(), &mut words);
+            let of_levels = plan.levels_after(look, &root, &tree, |_| 10).unwrap();
+            let of_levels: f64 = of_levels.iter().flatten().map(LevelMeasurement::epsilon).sum();
+            let sum = look.measurement().noise().epsilon() + of_levels;
+            assert!(sum <= epsilon && sum > epsilon * (1.0 - 1e-13), "{levels}: {sum}");
+        }
+        // at most what one measurement with all of it loses
+        assert!(plan.rho() <= rho_of_pure(epsilon) && plan.rho() > 0.9 * rho_of_pure(epsilon));
+    }
+}
+
+#[test]
+fn only_the_cut_on_all_levels_looks_first() {
+    let looks = |estimators: &[&str], consistency: &str, levels: usize, shares: Option<&[f64]>| {
+        plan(levels, 1.0, estimators, consistency, 10, shares).unwrap().first_look().is_some()
+    };
+    assert!(looks(&["auto"], "matching", 2, None) && looks(&["cut", "cut"], "matching", 2, None));
+    assert!(!looks(&["cut"], "matching", 2, Some(&[0.5, 0.5])));
+    assert!(!looks(&["cut", "Hc"], "matching", 2, None));
+    assert!(!looks(&["cut:3"], "matching", 2, None));
+    assert!(!looks(&["cut"], "matching", 1, None));
+    for consistency in ["none", "bottom_up", "matching_unweighted"] {
+        assert!(!looks(&["cut"], consistency, 2, None));
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl HistogramEstimator for Cut {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
-        let Some(parent) = node.parent else {
+        let Some(parent) = node.parent.filter(|p| p.tells(node.groups, node.variance)) else {
             return Strips { node, prior: None }.estimate(truth, None, add_noise);
         };
         let cut = cut_below(parent, node);

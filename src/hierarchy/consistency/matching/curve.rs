@@ -16,28 +16,18 @@
 //!
 //! # Variances
 //!
-//! Of a cumulative count, where v is the noise's variance and there are d groups per size; E =
-//! v (2v + 1)^(-1/2) is the mean of discrete Laplace noise without its sign.
-//!
-//! - Rows, as sizes are known to within E: E d groups are on the wrong side. Where that is more
-//!   than 1 they overlap and are pooled: (E d)^(4/3).
-//! - Columns, fitted to be monotone: (v d / 2)^(2/3), the cube-root rate of such fits.
-//! - Columns that were smoothed as a random walk with steps of variance d, as in every region below
-//!   another ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides,
-//!   (v d)^(1/2) / 2, or that of rows where it is less.
-//!
-//! No variance is above v; smoothed columns have the weight of the walk and of their own noise
-//! together. The square roots mostly agree with the errors of estimates within a quarter, from d =
-//! 0.001 to 100,000 and with v from 0.4 to 800. Errors of smoothed children have something in
-//! common, their parent's shape: as a sum they count as if they were not smoothed. (Counted as they
-//! are, the root's error was up to a quarter larger.)
+//! See [`CutNoise`]. Errors of smoothed children have something in common, their parent's shape: as a
+//! sum they count as if they were not smoothed. (Counted as they are, the root's error was up to a
+//! quarter larger.)
 //!
 //! What was tried: variances of all columns equal to v; the mean of the counts everywhere (6 % more
 //! error in sparse data); rounding towards the children, which leaves their errors as they were
 //! measured and makes their parents' up to 40 % larger.
 
 use crate::coco::{Coco, Estimate, Run};
-use crate::hierarchy::consistency::known_regions::CutNoise;
+use crate::hierarchy::consistency::cut_noise::{
+    CutNoise, densities, end, parallel, stretch, width,
+};
 use crate::work::poll;
 
 /// An estimate with fractions of groups.
@@ -59,8 +49,8 @@ pub(super) struct Step {
 /// Parts of a group.
 const PARTS: u128 = 1 << 32;
 
-/// Where no group of a stretch was seen there may be some: as many as this in each.
-const UNSEEN: f64 = 0.1;
+/// How many times the expected square a difference must be to be no chance.
+const BEYOND_CHANCE: f64 = 4.0;
 
 /// Where a region and its children say as much, it is the children who keep what they have.
 const OWN: f64 = 1.1;
@@ -77,55 +67,41 @@ impl Step {
     }
 }
 
-/// Sizes are looked at in stretches from 0, 1, 2, 3, 4, 6, 8, 12, 16, ... on: which one this is in.
-fn stretch(size: u64) -> usize {
-    match size.checked_ilog2() {
-        None | Some(0) => size as usize,
-        Some(log) => 2 * log as usize + (size >> (log - 1) & 1) as usize,
+/// Of the second of two lists, size by size.
+struct Weights {
+    of_stretch: Vec<f64>,
+    /// The sum over all sizes before a stretch.
+    before: Vec<f64>,
+}
+
+impl Weights {
+    fn new(of_stretch: Vec<f64>) -> Weights {
+        let mut sum = 0.0;
+        let before = (0..).zip(&of_stretch).map(|(stretch, weight)| {
+            let before = sum;
+            sum += width(stretch) * weight;
+            before
+        });
+        let before = before.collect();
+        Weights { of_stretch, before }
     }
-}
 
-/// The number of sizes in a stretch.
-fn width(stretch: usize) -> f64 {
-    if stretch < 2 { 1.0 } else { 2f64.powi(stretch as i32 / 2 - 1) }
-}
-
-impl CutNoise {
-    /// Of a cumulative count where there are so many groups per size.
-    fn variance_at(self, density: f64) -> f64 {
-        let v = self.variance;
-        let rows = v / (2.0 * v + 1.0).sqrt() * density;
-        if self.smoothed {
-            let walk = rows.min((v * density).sqrt() / 2.0);
-            parallel(walk, v)
-        } else if density < 1.0 {
-            rows.max(rows.powf(4.0 / 3.0)).min(v)
-        } else {
-            (v * density / 2.0).powf(2.0 / 3.0).min(v)
-        }
+    /// The sum over all sizes before this one. A group of that size in the second list is as far
+    /// from one in the first as the sum of the weights between them: each size between has a
+    /// cumulative count that the lists disagree about.
+    fn upto(&self, size: u64) -> f64 {
+        let stretch = stretch(size).min(self.before.len() - 1);
+        let begin = stretch.checked_sub(1).map_or(0, end);
+        self.before[stretch] + self.of_stretch[stretch] * (size - begin) as f64
     }
-}
-
-/// The variance of the weighted mean of two numbers with these variances.
-fn parallel(a: f64, b: f64) -> f64 {
-    if a + b > 0.0 { a * b / (a + b) } else { 0.0 }
-}
-
-/// How many groups there are per size in each stretch.
-fn densities(estimate: &Estimate, max_size: u64) -> Vec<f64> {
-    let mut groups = vec![UNSEEN; stretch(max_size) + 1];
-    for run in estimate.runs() {
-        groups[stretch(run.size.min(max_size))] += run.groups as f64;
-    }
-    groups.into_iter().enumerate().map(|(stretch, groups)| groups / width(stretch)).collect()
 }
 
 /// The weighted means of two lists of as many groups, rank by rank, both in ascending order of
-/// sizes: sizes and parts, in no order. `weight`: that of the second size, from both.
+/// sizes: sizes and parts, in no order.
 fn means(
     one: impl Iterator<Item = (u64, u128)>,
     other: impl Iterator<Item = (u64, u128)>,
-    weight: impl Fn(u64, u64) -> f64,
+    weights: &Weights,
 ) -> Vec<(u64, u128)> {
     let mut means = Vec::new();
     let mut other = other;
@@ -139,7 +115,9 @@ fn means(
             }
             let both = parts.min(left);
             (parts, left) = (parts - both, left - both);
-            let mean = first as f64 + weight(first, second) * (second as f64 - first as f64);
+            let mean = first as f64 + (weights.upto(second) - weights.upto(first));
+            // floating point could lead beyond both
+            let mean = mean.clamp(first.min(second) as f64, first.max(second) as f64);
             let size = mean as u64;
             let of_next = ((mean.fract() * both as f64) as u128).min(both);
             means.push((size, both - of_next));
@@ -165,6 +143,48 @@ fn steps(parts: impl Iterator<Item = (u64, u128)>) -> Vec<Step> {
     steps
 }
 
+/// The mean square, in each stretch of sizes, of the difference of two lists' numbers of groups up
+/// to a size. Both are in ascending order and have as many groups.
+fn squares_apart(
+    one: impl Iterator<Item = (u64, u128)>,
+    other: &[(u64, u128)],
+    max_size: u64,
+) -> Vec<f64> {
+    let mut squares = vec![0.0; stretch(max_size) + 1];
+    let (mut one, mut other) = (one.peekable(), other.iter().copied().peekable());
+    let mut apart = 0i128;
+    let mut size = 0;
+    while let Some(next) = one.peek().into_iter().chain(other.peek()).map(|part| part.0).min() {
+        // the difference stays from here to the next size, through as many stretches
+        while size < next {
+            let (place, end) = (stretch(size), next.min(end(stretch(size))));
+            squares[place] += (apart as f64 / PARTS as f64).powi(2) * (end - size) as f64;
+            size = end;
+        }
+        while let Some((_, parts)) = one.next_if(|part| part.0 == next) {
+            apart += parts as i128;
+        }
+        while let Some((_, parts)) = other.next_if(|part| part.0 == next) {
+            apart -= parts as i128;
+        }
+    }
+    squares.iter().enumerate().map(|(stretch, square)| square / width(stretch)).collect()
+}
+
+/// Of all children: sizes in ascending order with how much there is of each, and the variances.
+fn sum(children: &[Curve]) -> (Vec<(u64, u128)>, Vec<f64>) {
+    let mut parts: Vec<(u64, u128)> = Vec::new();
+    let mut variances = Vec::new();
+    for child in children {
+        poll();
+        variances.resize(child.variances.len().max(variances.len()), 0.0);
+        variances.iter_mut().zip(&child.variances).for_each(|(sum, variance)| *sum += variance);
+        parts.extend(child.parts());
+    }
+    parts.sort_by_key(|(size, _)| *size);
+    (parts, variances)
+}
+
 impl Curve {
     /// What is known of a region from its own estimate and from the curves of its children, if it
     /// has any; they have as many groups together.
@@ -176,28 +196,34 @@ impl Curve {
         if children.is_empty() {
             return Curve { steps: steps(own), variances: as_part.collect() };
         }
-        let mut sums = vec![0.0; densities.len()];
-        let mut parts: Vec<(u64, u128)> = Vec::new();
-        for child in children {
-            poll();
-            sums.iter_mut().zip(&child.variances).for_each(|(sum, variance)| *sum += variance);
-            parts.extend(child.parts());
-        }
-        parts.sort_by_key(|(size, _)| *size);
-        poll();
+        let (parts, mut sums) = sum(children);
+        sums.resize(densities.len(), 0.0);
         let variances: Vec<f64> = variances(noise).collect();
-        let place = |size: u64| stretch(size.min(noise.max_size));
-        let weight = |own: u64, of_children: u64| {
-            let own = OWN * variances[place(own)];
-            if own > 0.0 { own / (own + sums[place(of_children)]) } else { 0.0 }
+        let apart = squares_apart(own.clone(), &parts, noise.max_size);
+        for ((sum, own), square) in sums.iter_mut().zip(&variances).zip(apart) {
+            if square > BEYOND_CHANCE * (*own + *sum) {
+                *sum = square - own;
+            }
+        }
+        let weight = |(own, sum): (&f64, &f64)| {
+            let own = OWN * own;
+            if own > 0.0 { own / (own + sum) } else { 0.0 }
         };
-        let mut means = means(own, parts.into_iter(), weight);
+        let weights = Weights::new(variances.iter().zip(&sums).map(weight).collect());
+        poll();
+        let mut means = means(own, parts.into_iter(), &weights);
         poll();
         means.sort_by_key(|(size, _)| *size);
         Curve {
             steps: steps(means.into_iter()),
-            variances: as_part.zip(&sums).map(|(own, sum)| parallel(own, *sum)).collect(),
+            variances: as_part.zip(sums).map(|(own, sum)| parallel(own, sum)).collect(),
         }
+    }
+
+    /// Of a region that was not measured itself.
+    pub(super) fn of_children(children: &[Curve]) -> Curve {
+        let (parts, variances) = sum(children);
+        Curve { steps: steps(parts.into_iter()), variances }
     }
 
     pub(super) fn steps(&self) -> &[Step] {
@@ -250,28 +276,19 @@ pub(super) mod tests {
         histogram.runs().iter().map(|run| (run.size, run.groups)).collect()
     }
 
-    #[test]
-    fn stretches_begin_where_they_should() {
-        let begin = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
-        for (number, ends) in begin.windows(2).enumerate() {
-            assert!((ends[0]..ends[1]).all(|size| stretch(size) == number));
-            assert_eq!(width(number), (ends[1] - ends[0]) as f64);
-        }
-    }
-
-    /// Both of a variance of 2: the mean, but for the little that the children are preferred.
+    /// Both of the same variance: the mean, but for the little that the children are preferred.
     #[test]
     fn far_groups_get_the_mean_of_their_sizes() {
-        let child = curve(&[(1100, 1), (3000, 1)], 2.0, &[]);
-        let joined = curve(&[(1200, 1), (3000, 1)], 2.0, &[child]);
+        let child = curve(&[(1100, 1), (3000, 1)], 2e4, &[]);
+        let joined = curve(&[(1200, 1), (3000, 1)], 2e4, &[child]);
         assert_eq!(runs(&joined.histogram()), [(1148, 1), (3000, 1)]);
     }
 
     /// 1000 of 4000 groups are one size further on: half of them stay there.
     #[test]
     fn near_groups_get_the_mean_of_their_numbers() {
-        let child = curve(&[(5, 2000), (6, 2000)], 2.0, &[]);
-        let joined = curve(&[(5, 3000), (6, 1000)], 2.0, &[child]);
+        let child = curve(&[(5, 2000), (6, 2000)], 2e5, &[]);
+        let joined = curve(&[(5, 3000), (6, 1000)], 2e5, &[child]);
         let share = OWN / (1.0 + OWN);
         assert!((joined.steps[0].above(3000) + 1000.0 * share).abs() < 1e-6);
         assert_eq!(joined.steps[1], Step { size: 6, parts: 4000 * PARTS });
@@ -281,14 +298,39 @@ pub(super) mod tests {
     #[test]
     fn variances_weigh() {
         let children = vec![curve(&[(5, 200), (6, 200)], 2.0, &[]); 10];
-        let joined = curve(&[(5, 3000), (6, 1000)], 2.0, &children);
+        let joined = curve(&[(5, 2003), (6, 1997)], 2.0, &children);
         let share = OWN / (10.0 + OWN);
-        assert!((joined.steps[0].above(3000) + 1000.0 * share).abs() < 1e-6);
+        assert!((joined.steps[0].above(2003) + 3.0 * share).abs() < 1e-6);
         let variance = |curve: &Curve| curve.variances[stretch(5)];
         assert!((variance(&joined) - 2.0 / 1.1).abs() < 1e-9);
         // and without any noise the region's own estimate is the truth
         let joined = curve(&[(5, 3000), (6, 1000)], 0.0, &children);
         assert_eq!(runs(&joined.histogram()), [(5, 3000), (6, 1000)]);
+    }
+
+    /// Where children say together what noise does not explain, as after every one of them was cut
+    /// off at 0, they do not count.
+    #[test]
+    fn a_bias_is_not_averaged() {
+        let children = vec![curve(&[(5, 99), (40, 1)], 2.0, &[]); 100];
+        let joined = curve(&[(5, 10_000)], 2.0, &children);
+        assert_eq!(runs(&joined.histogram()), [(5, 10_000)]);
+        // one that noise explains is
+        let joined = curve(&[(5, 10_000)], 2.0, &[curve(&[(5, 9_999), (6, 1)], 2.0, &[])]);
+        assert!(joined.steps[0].above(10_000) < -0.4);
+    }
+
+    /// The region's own sizes from 6 on are known, those before less well.
+    #[test]
+    fn weights_are_those_of_the_sizes_between() {
+        let weights = Weights::new(vec![0.5, 0.5, 0.25, 0.25, 0.1, 0.0]);
+        let expected = [0.0, 0.5, 1.0, 1.25, 1.5, 1.6, 1.7, 1.7];
+        for (size, sum) in (0..).zip(expected) {
+            assert!((weights.upto(size) - sum).abs() < 1e-12);
+        }
+        let means = means([(7, 8)].into_iter(), [(2, 8)].into_iter(), &weights);
+        // 7 - 0.7
+        assert_eq!(means, [(6, 6), (7, 2)]);
     }
 
     proptest! {

@@ -9,7 +9,8 @@ mod sharing;
 pub use merge::Merge;
 
 use super::bottom_up::sums_of_leaves;
-use super::known_regions::{Consistent, CutNoise, Evidence, KnownRegions, Quantity};
+use super::cut_noise::CutNoise;
+use super::known_regions::{Consistent, Evidence, KnownRegions, Quantity};
 use super::method::ConsistencyMethod;
 use crate::coco::{Coco, Estimate, Estimator};
 use crate::hierarchy::observer::Observer;
@@ -36,6 +37,11 @@ impl ConsistencyMethod for Matching {
 
     fn auto(&self) -> Estimator {
         Estimator::Cut
+    }
+
+    /// Where the cut measures all levels.
+    fn weighs_levels(&self) -> bool {
+        true
     }
 
     fn parents_to_match(&self, tree: &Tree) -> usize {
@@ -99,10 +105,10 @@ pub fn matched(
     sums_of_leaves(tree, &estimates)
 }
 
-/// One histogram per region from estimates by the cut. `noise`: of each level.
+/// One histogram per region from estimates by the cut. `noise`: of each level that is measured.
 fn combined(
     tree: &Tree,
-    noise: &[CutNoise],
+    noise: &[Option<CutNoise>],
     estimates: &[Estimate],
     observer: &mut dyn Observer,
 ) -> Vec<Coco> {
@@ -111,7 +117,10 @@ fn combined(
         for region in tree.level(level) {
             poll();
             let children = &curves[tree.regions()[region].children.clone()];
-            curves[region] = Curve::new(&estimates[region], *noise, children);
+            curves[region] = match noise {
+                Some(noise) => Curve::new(&estimates[region], *noise, children),
+                None => Curve::of_children(children),
+            };
         }
     }
     let mut histograms = vec![curves[0].histogram()];

@@ -1,0 +1,96 @@
+//! How far off estimates by the cut are, size by size.
+//!
+//! Of a cumulative count, where v is the noise's variance and there are d groups per size; E =
+//! v (2v + 1)^(-1/2) is the mean of discrete Laplace noise without its sign.
+//!
+//! - Rows, as sizes are known to within E: E d groups are on the wrong side. Where that is more
+//!   than 1 they overlap and are pooled: (E d)^(4/3).
+//! - Columns, fitted to be monotone: (v d / 2)^(2/3), the cube-root rate of such fits.
+//! - Columns that were smoothed as a random walk with steps of variance d, as in every region below
+//!   another ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides,
+//!   (v d)^(1/2) / 2, or that of rows where it is less.
+//!
+//! No variance is above v; smoothed columns have the weight of the walk and of their own noise
+//! together. The square roots mostly agree with the errors of estimates within a quarter, from d =
+//! 0.001 to 100,000 and with v from 0.4 to 800.
+
+use crate::coco::Estimate;
+
+/// How far off an estimate by the cut is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::hierarchy) struct CutNoise {
+    pub variance: f64,
+    /// Whether what was released of a region above smoothed the columns.
+    pub smoothed: bool,
+    /// The largest size that occurs.
+    pub max_size: u64,
+}
+
+/// Where no group of a stretch was seen there may be some: as many as this in each.
+const UNSEEN: f64 = 0.1;
+
+/// Sizes are looked at in stretches from 0, 1, 2, 3, 4, 6, 8, 12, 16, ... on: which one this is in.
+pub(super) fn stretch(size: u64) -> usize {
+    match size.checked_ilog2() {
+        None | Some(0) => size as usize,
+        Some(log) => 2 * log as usize + (size >> (log - 1) & 1) as usize,
+    }
+}
+
+/// The number of sizes in a stretch.
+pub(in crate::hierarchy) fn width(stretch: usize) -> f64 {
+    if stretch < 2 { 1.0 } else { 2f64.powi(stretch as i32 / 2 - 1) }
+}
+
+/// The first size after a stretch.
+pub(super) fn end(of: usize) -> u64 {
+    match of {
+        0 | 1 => of as u64 + 1,
+        _ => (1 << (of / 2)) + (of as u64 % 2 + 1) * (1 << (of / 2 - 1)),
+    }
+}
+
+impl CutNoise {
+    /// Of a cumulative count where there are so many groups per size.
+    pub(in crate::hierarchy) fn variance_at(self, density: f64) -> f64 {
+        let v = self.variance;
+        let rows = v / (2.0 * v + 1.0).sqrt() * density;
+        if self.smoothed {
+            let walk = rows.min((v * density).sqrt() / 2.0);
+            parallel(walk, v)
+        } else if density < 1.0 {
+            rows.max(rows.powf(4.0 / 3.0)).min(v)
+        } else {
+            (v * density / 2.0).powf(2.0 / 3.0).min(v)
+        }
+    }
+}
+
+/// The variance of the weighted mean of two numbers with these variances.
+pub(in crate::hierarchy) fn parallel(a: f64, b: f64) -> f64 {
+    if a + b > 0.0 { a * b / (a + b) } else { 0.0 }
+}
+
+/// How many groups there are per size in each stretch.
+pub(in crate::hierarchy) fn densities(estimate: &Estimate, max_size: u64) -> Vec<f64> {
+    let mut groups = vec![UNSEEN; stretch(max_size) + 1];
+    for run in estimate.runs() {
+        groups[stretch(run.size.min(max_size))] += run.groups as f64;
+    }
+    groups.into_iter().enumerate().map(|(stretch, groups)| groups / width(stretch)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_begin_where_they_should() {
+        let begin = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+        for (number, ends) in begin.windows(2).enumerate() {
+            assert!((ends[0]..ends[1]).all(|size| stretch(size) == number));
+            assert_eq!(width(number), (ends[1] - ends[0]) as f64);
+            assert_eq!(end(number), ends[1]);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! How a release by the cut divides its budget among the levels.
+//!
+//! # A first look
+//!
+//! A small part of the budget measures the root before anything else. What it releases tells how
+//! many groups of which sizes to expect in every region, hence how far off each level will be at
+//! every division of the rest; the division with the least predicted error is carried out. A level
+//! can get nothing: then its regions are the sums of those below.
+//!
+//! # Privacy
+//!
+//! The first look and the levels compose adaptively: whatever the look releases, the epsilons of
+//! the levels that it leads to add up to what it left, so all together satisfy epsilon-differential
+//! privacy. The numbers of groups that are used besides it are public.
+//!
+//! # Prediction
+//!
+//! Per stretch of sizes, every region of a level is taken to have the root's groups in proportion to
+//! its own number. [`CutNoise`] says how far off a region's own estimate is. Least squares up and
+//! down the tree ([`matching`](super::consistency)) joins these: let A be the sum of the variances
+//! of a level's own estimates and C that of the level below. Up the tree both are joined, 1 / (1/A +
+//! 1/C). Down the tree, where a region has k children, a child keeps the part 1 - 1/k of its
+//! variance and gets the part 1/k of its parent's.
+//!
+//! Sums of estimates have a bias that does not average out, as no number is below 0 or above G: of a
+//! share b of the standard deviation, so the variance of a sum of k is 1 + k b^2 times as large.
+//! b^2 = 0.012 v / (v + 2), with v the noise's variance, agrees with the sums of 35 to 3,144 leaves'
+//! estimates within a third.
+//!
+//! Of integers that are off by a variance V the mean error is about V (1 + V pi / 2)^(-1/2): V where
+//! it is rarely not 0, and that of a normal distribution where it is large. So predicted, the errors
+//! of five hierarchies at epsilons from 0.3 to 6 were within a third of the true ones, nearly all.
+//!
+//! # The best division
+//!
+//! The geometric mean of the levels' errors is made least, and no level's may exceed that of equal
+//! shares by more than a tenth.
+
+use super::consistency::{CutNoise, densities, parallel, width};
+use super::tree::Tree;
+use crate::coco::{Estimate, tells};
+use crate::noise::{DiscreteLaplace, Scale};
+use std::collections::BTreeMap;
+
+/// The part of the budget that the first look gets.
+pub(super) const LOOK: f64 = 0.01;
+
+/// Shares are multiples of one part in so many.
+pub(super) const PARTS: usize = 48;
+
+/// Predictions are off by more than a few hundredths: the mean error must be less than this part of
+/// that of equal shares.
+const WORTHWHILE: f64 = 0.9;
+
+/// By how much the error of a level may exceed that of equal shares.
+const WORSE: f64 = 1.1;
+
+/// Smoothing by a region above is as good as [`CutNoise`] says where that one's share of noise, so
+/// many times, is not larger than the own.
+const FOURFOLD: f64 = 4.0;
+
+/// Errors are compared from here on: smaller ones are as good as none.
+const LEAST_ERROR: f64 = 1e-3;
+
+/// What is public of a hierarchy, or released of its root.
+pub(super) struct Outlook {
+    /// Groups per size of the root, in each stretch.
+    densities: Vec<f64>,
+    levels: Vec<Regions>,
+    max_size: u64,
+    rows_per_unit: u32,
+}
+
+/// The regions of a level.
+struct Regions {
+    count: f64,
+    /// Shares of the root's groups that are alike: their mean, and how many regions have it.
+    alike: Vec<(f64, f64)>,
+}
+
+/// The variances of a level's own estimates, summed over its regions, in each stretch.
+struct Variances {
+    /// Where a level above is measured, too.
+    smoothed: Vec<f64>,
+    /// Where none is, and as parts of sums.
+    plain: Vec<f64>,
+    /// The square of the bias in units of the variance.
+    bias: f64,
+    /// The variance of the noise.
+    noise: f64,
+}
+
+impl Outlook {
+    /// `root`: the first look's estimate. `groups`: the public number of each region of the tree.
+    pub(super) fn new(
+        root: &Estimate,
+        tree: &Tree,
+        groups: impl Fn(usize) -> u64,
+        max_size: u64,
+        rows_per_unit: u32,
+    ) -> Outlook {
+        let all = (groups(0) as f64).max(1.0);
+        let regions = |level: usize| {
+            let mut alike: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
+            for region in tree.level(level) {
+                let share = groups(region) as f64 / all;
+                if share > 0.0 {
+                    let (sum, count) =
+                        alike.entry((2.0 * share.log2()).round() as i32).or_default();
+                    *sum += share;
+                    *count += 1.0;
+                }
+            }
+            let count = alike.values().map(|(_, count)| count).sum::<f64>().max(1.0);
+            Regions { count, alike: alike.into_values().map(|(sum, n)| (sum / n, n)).collect() }
+        };
+        Outlook {
+            densities: densities(root, max_size),
+            levels: (0..tree.depth()).map(regions).collect(),
+            max_size,
+            rows_per_unit,
+        }
+    }
+
+    /// The parts of `epsilon` for the levels, of [`PARTS`] in all, with the least predicted error.
+    /// The last level gets one at least.
+    pub(super) fn best_parts(&self, epsilon: f64) -> Vec<usize> {
+        let depth = self.levels.len();
+        let of_level = |level| -> Vec<Option<Variances>> {
+            let of_parts = |parts| self.variances(level, epsilon * parts as f64 / PARTS as f64);
+            (0..=PARTS).map(of_parts).collect()
+        };
+        let variances: Vec<Vec<Option<Variances>>> = (0..depth).map(of_level).collect();
+        let errors = |parts: &[usize]| -> Vec<f64> {
+            let own = |(level, parts): (usize, &usize)| variances[level][*parts].as_ref();
+            self.errors(&parts.iter().enumerate().map(own).collect::<Vec<_>>())
+        };
+        let equal = equal_parts(depth);
+        let of_equal = errors(&equal);
+        let cost = |parts: &[usize]| -> f64 {
+            let ratio = |(error, equal): (f64, &f64)| {
+                let ratio = ((error + LEAST_ERROR) / (equal + LEAST_ERROR)).ln();
+                // what is beyond the limit outweighs all else
+                ratio / depth as f64 + 1e3 * (ratio - WORSE.ln()).max(0.0)
+            };
+            errors(parts).into_iter().zip(&of_equal).map(ratio).sum()
+        };
+        let mut leaves_alone = vec![0; depth];
+        leaves_alone[depth - 1] = PARTS;
+        let from = [equal.clone(), leaves_alone].map(|start| improved(start, &cost));
+        let best = from.into_iter().map(|parts| (cost(&parts), parts));
+        let best = best.min_by(|(one, _), (other, _)| one.total_cmp(other));
+        best.filter(|(cost, _)| *cost < WORTHWHILE.ln()).map_or(equal, |(_, parts)| parts)
+    }
+
+    /// None for a level that is not measured.
+    fn variances(&self, level: usize, epsilon: f64) -> Option<Variances> {
+        let scale = Scale::new(self.rows_per_unit.into(), epsilon).ok()?;
+        let variance = DiscreteLaplace::new(scale).variance();
+        let noise = |smoothed| CutNoise { variance, smoothed, max_size: self.max_size };
+        let sums = |noise: CutNoise| {
+            let sum = |density: &f64| {
+                let of =
+                    |(share, regions): &(f64, f64)| regions * noise.variance_at(density * share);
+                self.levels[level].alike.iter().map(of).sum()
+            };
+            self.densities.iter().map(sum).collect()
+        };
+        Some(Variances {
+            smoothed: sums(noise(true)),
+            plain: sums(noise(false)),
+            bias: 0.012 * variance / (variance + 2.0),
+            noise: variance,
+        })
+    }
+
+    /// Whether the regions of each level are told what to expect by those of a level above.
+    fn told(&self, own: &[Option<&Variances>]) -> Vec<bool> {
+        let mut above: Option<(f64, f64)> = None;
+        let told = own.iter().zip(&self.levels).map(|(own, level)| {
+            let Some(own) = own else { return false };
+            let told = above.is_some_and(|(variance, regions)| {
+                tells(FOURFOLD * regions / level.count, variance, own.noise)
+            });
+            above = Some((own.noise, level.count));
+            told
+        });
+        told.collect()
+    }
+
+    /// The mean error of a region of each level, from the variances of their own estimates.
+    fn errors(&self, own: &[Option<&Variances>]) -> Vec<f64> {
+        let mut errors = vec![0.0; own.len()];
+        let children = |level: usize| {
+            let above = level.checked_sub(1).map_or(1.0, |above| self.levels[above].count);
+            (self.levels[level].count / above).max(1.0)
+        };
+        let told = self.told(own);
+        let mut of_children = vec![None; own.len()];
+        for stretch in 0..self.densities.len() {
+            let mut below = None;
+            for (level, own) in own.iter().enumerate().rev() {
+                of_children[level] = below;
+                let as_part = own.map(|own| own.plain[stretch]);
+                let bias = own.map_or(0.0, |own| own.bias);
+                below = joined(as_part, below).map(|sum| sum * (1.0 + bias * children(level)));
+            }
+            let mut above = 0.0;
+            for (level, own) in own.iter().enumerate() {
+                let own = own.map(|own| {
+                    let variances = if told[level] { &own.smoothed } else { &own.plain };
+                    variances[stretch]
+                });
+                let joined = joined(own, of_children[level]).unwrap_or_default();
+                let one = 1.0 / children(level);
+                let rest = if level == 0 { joined } else { (1.0 - one) * joined };
+                above = rest + (one * above).min(one * joined);
+                let variance = above / self.levels[level].count;
+                let error = variance / (1.0 + variance * std::f64::consts::FRAC_PI_2).sqrt();
+                errors[level] += width(stretch) * error;
+            }
+        }
+        errors
+    }
+}
+
+fn joined(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(parallel(one, other)),
+        _ => one.or(other),
+    }
+}
+
+/// As equal as whole parts can be.
+fn equal_parts(levels: usize) -> Vec<usize> {
+    (0..levels).map(|level| (level + 1) * PARTS / levels - level * PARTS / levels).collect()
+}
+
+/// Moves parts from level to level as long as that makes the cost less.
+fn improved(mut parts: Vec<usize>, cost: &impl Fn(&[usize]) -> f64) -> Vec<usize> {
+    let last = parts.len() - 1;
+    let mut least = cost(&parts);
+    let mut step = PARTS / 2;
+    while step > 0 {
+        let mut moved = false;
+        for (from, to) in (0..=last).flat_map(|from| (0..=last).map(move |to| (from, to))) {
+            for step in [step, parts[from]] {
+                let left = parts[from].checked_sub(step);
+                let enough = left.is_some_and(|left| from != last || left > 0);
+                if from == to || step == 0 || !enough {
+                    continue;
+                }
+                let mut other = parts.clone();
+                other[from] -= step;
+                other[to] += step;
+                let of_other = cost(&other);
+                if of_other < least - 1e-9 {
+                    (least, parts, moved) = (of_other, other, true);
+                }
+            }
+        }
+        if !moved {
+            step /= 2;
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+use super::*;
+use crate::coco::EstimatedRun;
+use proptest::prelude::*;
+
+const MAX_SIZE: u64 = 1000;
+
+/// About `groups` / size^2 of each size.
+fn root(groups: u64) -> Estimate {
+    let run = |size: u64| EstimatedRun { size, variance: 1.0, groups: groups / (size * size) };
+    Estimate::new((1..MAX_SIZE).map(run).collect())
+}
+
+/// `children` of each region, on so many levels below the root, and the same groups in each leaf.
+fn tree(children: usize, levels: usize, leaf: u64) -> (Tree, Vec<u64>) {
+    let leaves = children.pow(levels as u32);
+    let path = |leaf: usize| -> Vec<String> {
+        (0..levels)
+            .map(|level| (leaf / children.pow((levels - 1 - level) as u32)).to_string())
+            .collect()
+    };
+    let (tree, _) =
+        Tree::from_leaves(levels, (0..leaves).map(|l| (path(l), ())).collect()).unwrap();
+    let groups = (0..=levels)
+        .flat_map(|level| {
+            let regions = children.pow(level as u32);
+            std::iter::repeat_n(leaf * (leaves / regions) as u64, regions)
+        })
+        .collect();
+    (tree, groups)
+}
+
+fn best(root: &Estimate, (tree, groups): &(Tree, Vec<u64>), epsilon: f64) -> Vec<usize> {
+    Outlook::new(root, tree, |region| groups[region], MAX_SIZE, 1).best_parts(epsilon)
+}
+
+/// At an epsilon where noise is 0 nearly always in leaves that get all of it, they get it.
+#[test]
+fn a_large_epsilon_goes_to_the_leaves() {
+    for children in [2, 10, 30] {
+        let parts = best(&root(100_000), &tree(children, 2, 1000), 12.0);
+        assert_eq!(parts, [0, 0, PARTS], "{children}");
+    }
+}
+
+/// Sums of so many leaves know less of the root than the root itself: no level can get less than
+/// equal shares without being worse by more than a tenth, or nearly so.
+#[test]
+fn a_small_epsilon_is_shared_equally_where_leaves_are_many() {
+    for levels in [2, 3] {
+        let parts = best(&root(10_000_000), &tree(20, levels, 1000), 0.1);
+        assert_eq!(parts, equal_parts(levels + 1));
+    }
+}
+
+/// Two leaves know the root as well as the root would.
+#[test]
+fn the_root_of_few_leaves_is_their_sum() {
+    assert_eq!(best(&root(100_000), &tree(2, 1, 50_000), 1.0), [0, PARTS]);
+}
+
+/// A limit that no division keeps leaves equal shares.
+#[test]
+fn no_level_is_predicted_to_be_much_worse() {
+    for (children, levels, epsilon) in [(3, 1, 0.5), (5, 2, 2.0), (30, 2, 3.0), (40, 1, 6.0)] {
+        let (tree, groups) = tree(children, levels, 2000);
+        let outlook = Outlook::new(&root(500_000), &tree, |r| groups[r], MAX_SIZE, 1);
+        let errors = |parts: &[usize]| {
+            let own: Vec<Option<Variances>> = (0..)
+                .zip(parts)
+                .map(|(level, parts)| {
+                    outlook.variances(level, epsilon * *parts as f64 / PARTS as f64)
+                })
+                .collect();
+            outlook.errors(&own.iter().map(Option::as_ref).collect::<Vec<_>>())
+        };
+        let (best, equal) =
+            (errors(&outlook.best_parts(epsilon)), errors(&equal_parts(levels + 1)));
+        for (best, equal) in best.iter().zip(&equal) {
+            assert!(*best <= 1.11 * equal + 2.0 * LEAST_ERROR, "{best} and {equal}");
+        }
+    }
+}
+
+/// One level by itself: the formulas of the cut, for each region.
+#[test]
+fn errors_of_a_root_alone_are_those_of_its_own_noise() {
+    let (tree, groups) = tree(1, 0, 1000);
+    let estimate = Estimate::new(vec![EstimatedRun { size: 1, variance: 1.0, groups: 1000 }]);
+    let outlook = Outlook::new(&estimate, &tree, |r| groups[r], 1, 1);
+    let variances = outlook.variances(0, 0.5).unwrap();
+    let v: f64 = 2.0 * (-0.5f64).exp() / (1.0 - (-0.5f64).exp()).powi(2);
+    let noise = CutNoise { variance: v, smoothed: false, max_size: 1 };
+    let error = |density| {
+        let variance = noise.variance_at(density);
+        variance / (1.0 + variance * std::f64::consts::FRAC_PI_2).sqrt()
+    };
+    let [found] = outlook.errors(&[Some(&variances)])[..] else { panic!() };
+    let expected = error(0.1) + error(1000.1);
+    assert!((found - expected).abs() < 1e-9 * expected, "{found} and {expected}");
+}
+
+proptest! {
+    /// All parts are given out, whatever was released of the root, and the leaves have some.
+    #[test]
+    fn parts_add_up(
+        runs in prop::collection::vec((0..=MAX_SIZE, 0..1u64 << 50), 0..20),
+        children in 1usize..4,
+        levels in 0usize..4,
+        leaf in prop::sample::select(vec![0, 1, 1000, 1 << 40]),
+        epsilon in prop::sample::select(vec![1e-9, 0.1, 1.0, 20.0, 1e6]),
+    ) {
+        let runs = runs.into_iter().map(|(size, groups)| EstimatedRun { size, variance: 1.0, groups });
+        let root = Estimate::new(runs.collect());
+        let parts = best(&root, &tree(children, levels, leaf), epsilon);
+        prop_assert_eq!(parts.len(), levels + 1);
+        prop_assert_eq!(parts.iter().sum::<usize>(), PARTS);
+        prop_assert!(parts[levels] > 0);
+    }
+
+    #[test]
+    fn equal_parts_are_equal_but_for_one(levels in 1usize..=10) {
+        let parts = equal_parts(levels);
+        prop_assert_eq!(parts.iter().sum::<usize>(), PARTS);
+        prop_assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1);
+    }
+}
