@@ -33,8 +33,9 @@
 //!
 //! # The best division
 //!
-//! The geometric mean of the levels' errors is made least, and no level's may exceed that of equal
-//! shares by more than a tenth.
+//! The geometric mean of the levels' errors is made least, and no level may get worse than by equal
+//! shares: predictions of a root that gets less were up to a tenth too small. Where the gain is less
+//! than a tenth, all levels get the same.
 
 use super::consistency::{CutNoise, densities, parallel, width};
 use super::tree::Tree;
@@ -52,8 +53,8 @@ pub(super) const PARTS: usize = 48;
 /// that of equal shares.
 const WORTHWHILE: f64 = 0.9;
 
-/// By how much the error of a level may exceed that of equal shares.
-const WORSE: f64 = 1.1;
+/// How many times that of equal shares the error of a level may be.
+const WORSE: f64 = 1.02;
 
 /// Smoothing by a region above is as good as [`CutNoise`] says where that one's share of noise, so
 /// many times, is not larger than the own.

@@ -32,7 +32,7 @@ const DIFFERENCES: [f64; 10] = [0.0, 0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 16.0
 const MOST_COLUMNS: usize = 1 << 16;
 
 /// Noise of less variance is 0 nearly always: there is nothing to smooth.
-const LEAST_VARIANCE: f64 = 0.1;
+const LEAST_VARIANCE: f64 = 1.0;
 
 /// The expected numbers of a child's groups.
 #[derive(Debug, Clone, PartialEq)]
