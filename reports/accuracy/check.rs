@@ -1,6 +1,6 @@
 //! What every change has to pass: a smaller comparison whose outcome is judged.
 
-use crate::data::{dense, flights, housing};
+use crate::data::{dense, flights, hard, housing};
 use crate::emd::report::{AT_MOST, AT_MOST_IF_SPARSE, report};
 use crate::emd::{Comparison, Hierarchies, Place, figures};
 use crate::l1;
@@ -24,10 +24,14 @@ const FALSE_ALARM: f64 = 1e-6;
 /// [`AT_MOST`] times that of a combination (of sparse data [`KEPT_IF_SPARSE`] times), beyond what
 /// noise explains.
 pub fn quick(directory: &Path) -> Result<(), Box<dyn Error>> {
+    let [gap, rooms, few] = hard()?;
     let hierarchies = [
         Hierarchies::new(housing(Geography { states: 6, counties: 10 })?)?,
         Hierarchies::new(dense(Geography { states: 6, counties: 10 })?)?,
         Hierarchies::new(flights()?)?,
+        Hierarchies::new(gap)?,
+        Hierarchies::new(rooms)?,
+        Hierarchies::new(few)?,
     ];
     // for what releases promise alone: two tell little of their errors
     let numbers = l1::Comparison::measure(vec![hierarchies[2].all()], 2)?;

@@ -3,7 +3,8 @@
 use crate::numbers::thousands;
 use crate::population::Census;
 use crate::synthetic::{
-    Geography, RACE_MAX_SIZE, SPARSE_MAX_SIZE, TAXI_MAX_SIZE, race, sparse, taxi,
+    FEW_MAX_SIZE, GAP_MAX_SIZE, Geography, RACE_MAX_SIZE, ROOMS_MAX_SIZE, SPARSE_MAX_SIZE,
+    TAXI_MAX_SIZE, few, gap, race, rooms, sparse, taxi,
 };
 use pg_dp::coco::{Coco, Tally};
 use pg_dp::hierarchy::Tree;
@@ -97,6 +98,25 @@ pub fn taxis() -> Result<Data, Box<dyn Error>> {
                 the manner of the taxi data of Kuo et al. Made by `reports/accuracy/synthetic.rs`.";
     let levels = ["Manhattan", "halves", "neighbourhoods"];
     Data::new("Taxi", note, &levels, taxi(SEED), TAXI_MAX_SIZE)
+}
+
+/// Three kinds of data that estimators or consistency once failed on.
+pub fn hard() -> Result<[Data; 3], Box<dyn Error>> {
+    let levels = ["nation", "states", "counties"];
+    let data = |title, note: &str, leaves, max_size| {
+        let note = format!("{note} Made by `reports/accuracy/synthetic.rs`.");
+        Data::new(title, &note, &levels, leaves, max_size)
+    };
+    Ok([
+        data("Gap", "No group has less than six members.", gap(SEED), GAP_MAX_SIZE)?,
+        data(
+            "Rooms",
+            "No group has more than seven members, and `max_size` is far beyond that.",
+            rooms(SEED),
+            ROOMS_MAX_SIZE,
+        )?,
+        data("Few regions", "Three regions of two each.", few(SEED), FEW_MAX_SIZE)?,
+    ])
 }
 
 pub fn census() -> Result<Data, Box<dyn Error>> {

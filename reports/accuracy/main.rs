@@ -57,14 +57,18 @@ fn main() -> ExitCode {
 
 /// Everything, with the figures.
 fn full(runs: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let [gap, rooms, few] = data::hard()?;
     let hierarchies = [
         Hierarchies::new(data::housing(Geography { states: 30, counties: 30 })?)?,
         Hierarchies::new(data::dense(Geography { states: 52, counties: 60 })?)?,
         Hierarchies::new(data::taxis()?)?,
         Hierarchies::new(data::census()?)?,
         Hierarchies::new(data::flights()?)?,
+        Hierarchies::new(gap)?,
+        Hierarchies::new(rooms)?,
+        Hierarchies::new(few)?,
     ];
-    let [_, _, taxis, census, flights] = hierarchies.each_ref().map(Hierarchies::all);
+    let [_, _, taxis, census, flights, ..] = hierarchies.each_ref().map(Hierarchies::all);
     let times = times::measure(census)?;
     let counts = l1::Comparison::measure(vec![census, taxis, flights], runs)?;
     let sizes = emd::Comparison::measure(&hierarchies, &emd::EPSILONS, runs)?;

@@ -14,6 +14,9 @@ type Leaves = Vec<(Vec<String>, Coco)>;
 pub const SPARSE_MAX_SIZE: u64 = 10_000;
 pub const RACE_MAX_SIZE: u64 = 5_000;
 pub const TAXI_MAX_SIZE: u64 = 10_000;
+pub const GAP_MAX_SIZE: u64 = 1_000;
+pub const ROOMS_MAX_SIZE: u64 = 100;
+pub const FEW_MAX_SIZE: u64 = 1_000;
 
 /// How many states there are, and counties in each.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +79,30 @@ pub fn taxi(seed: u64) -> Leaves {
         }
     }
     leaves
+}
+
+/// No group has less than six members.
+pub fn gap(seed: u64) -> Leaves {
+    let members = LogNormal::new(3.0, 0.9).expect("a standard deviation");
+    counties(seed, Geography { states: 4, counties: 4 }, 3000.0, |rng| {
+        (6 + members.sample(rng) as u64).min(GAP_MAX_SIZE)
+    })
+}
+
+/// Many regions, no group of more than seven, and a largest size far beyond that.
+pub fn rooms(seed: u64) -> Leaves {
+    let others = Geometric::new(0.42).expect("a probability");
+    counties(seed, Geography { states: 10, counties: 13 }, 900.0, |rng| {
+        (1 + others.sample(rng)).min(7)
+    })
+}
+
+/// Three regions of two each.
+pub fn few(seed: u64) -> Leaves {
+    let members = LogNormal::new(1.5, 1.0).expect("a standard deviation");
+    counties(seed, Geography { states: 3, counties: 2 }, 10_000.0, |rng| {
+        (members.sample(rng) as u64).min(FEW_MAX_SIZE)
+    })
 }
 
 /// Counties differ in their number of groups, whose median is given.

@@ -10,6 +10,11 @@ pub const ESTIMATORS: [Estimator; 4] =
 /// Those that Kuo et al. combine.
 const PUBLISHED: [Estimator; 2] = [Estimator::Hc, Estimator::Hg];
 
+/// What the default does but for the shares, which are equal.
+pub const EQUAL_SHARES: &str = "cut, matching";
+/// All for the leaves.
+pub const BOTTOM_UP: &str = "cut, bottom_up";
+
 pub struct Compared {
     pub name: String,
     pub how: How,
@@ -18,7 +23,7 @@ pub struct Compared {
 pub enum How {
     /// A release that is told nothing but epsilon.
     Default,
-    /// A release of its own, with the same share of epsilon for each level.
+    /// A release of its own, with the same share of epsilon for each level that is measured.
     Released(Words),
     /// An estimator for each level, of [`ESTIMATORS`], made consistent by matching or not at all.
     Measured { estimators: Vec<Estimator>, merge: Option<Merge> },

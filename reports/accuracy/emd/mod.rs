@@ -119,6 +119,12 @@ impl<'a> Comparison<'a> {
         default.expect("one is the default")
     }
 
+    /// One of those that are compared, by its name.
+    pub fn method(&self, depth: usize, name: &str) -> usize {
+        let known = self.methods[depth].iter().position(|method| method.name == name);
+        known.expect("it is compared")
+    }
+
     /// The combinations of Kuo et al.
     pub fn published(&self, depth: usize) -> impl Iterator<Item = usize> + '_ {
         let methods = self.methods[depth].iter().enumerate();

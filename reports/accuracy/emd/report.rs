@@ -1,5 +1,6 @@
 //! What the report says of earth mover's distances.
 
+use super::methods::{BOTTOM_UP, EQUAL_SHARES};
 use super::{Comparison, Place, SEED};
 use crate::data::Data;
 use crate::numbers::thousands;
@@ -54,6 +55,7 @@ its expected error is √2 / ε times their number.
         data_sets(comparison),
     );
     text += &summary(comparison);
+    text += &over_shares(comparison);
     text += "
 ### Figures
 
@@ -162,6 +164,46 @@ The ratio of the mean errors ± its standard error. It is to be at most {AT_MOST
              errors in {missed}; the largest ratio is {worst:.2}.\n",
             of_goal.len()
         );
+    }
+    text
+}
+
+/// What the choice of shares is worth: against the two ends of it.
+fn over_shares(comparison: &Comparison) -> String {
+    let mut text = String::from(
+        "\n### `auto` over equal shares, and over all for the leaves\n\n\
+         The geometric mean over the levels of the ratio of the mean errors, and in brackets the ratios, \
+         the root's first: over what `auto` does with the same share of ε for each level, and over \
+         `bottom_up`.\n",
+    );
+    for (title, other) in [("equal shares", EQUAL_SHARES), ("`bottom_up`", BOTTOM_UP)] {
+        let _ = write!(
+            text,
+            "\n| over {title} | levels |{}\n|---|--:|{}\n",
+            columns(comparison, "ε = "),
+            "--:|".repeat(comparison.epsilons.len()),
+        );
+        for (data, hierarchies) in comparison.hierarchies.iter().enumerate() {
+            for depth in [1, 0] {
+                let cells: Vec<String> = (0..comparison.epsilons.len())
+                    .map(|epsilon| {
+                        let ratios = comparison.levels(data, depth, epsilon).map(|place| {
+                            let method = comparison.method(depth, other);
+                            let auto = comparison.mean(place, comparison.default(depth)).mean;
+                            auto / comparison.mean(place, method).mean
+                        });
+                        let ratios: Vec<f64> = ratios.collect();
+                        let logs: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+                        let levels: Vec<String> =
+                            ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+                        let mean = (logs / ratios.len() as f64).exp();
+                        format!("{mean:.2} ({})", levels.join(" "))
+                    })
+                    .collect();
+                let title = hierarchies.all().title;
+                let _ = writeln!(text, "| {title} | {} | {} |", depth + 2, cells.join(" | "));
+            }
+        }
     }
     text
 }
