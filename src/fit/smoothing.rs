@@ -37,6 +37,17 @@ pub(crate) struct Walk {
     pub end: Normal,
 }
 
+/// Before its first step.
+const START: Normal = Normal { mean: 0.0, variance: 0.0 };
+
+/// Where a walk was.
+pub(crate) struct WalkMedians {
+    /// Of each position, given all observations.
+    pub medians: Vec<i64>,
+    /// The last position, given all observations before it.
+    pub last: Normal,
+}
+
 /// Discrete Laplace noise of an observation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LaplaceNoise {
@@ -52,10 +63,10 @@ impl Walk {
     }
 
     /// The median of each position, given all observations: one for each step.
-    pub(crate) fn medians(&self, observed: &[i64], noise: LaplaceNoise) -> Vec<i64> {
+    pub(crate) fn medians(&self, observed: &[i64], noise: LaplaceNoise) -> WalkMedians {
         let mut messages = normal_messages(observed, noise);
         for _ in 0..ROUNDS {
-            let positions = self.positions(&messages);
+            let (positions, _) = self.positions(&messages);
             for ((position, message), &value) in positions.iter().zip(&mut messages).zip(observed) {
                 if let Some(others) = message.removed_from(position) {
                     let product = Product { others, value: value as f64, scale: noise.scale };
@@ -63,7 +74,7 @@ impl Walk {
                 }
             }
         }
-        let positions = self.positions(&messages);
+        let (positions, last) = self.positions(&messages);
         let medians = positions.iter().zip(&messages).zip(observed);
         let median = |((position, message), &value): ((&Normal, &Message), &i64)| match message
             .removed_from(position)
@@ -75,12 +86,12 @@ impl Walk {
             None if position.mean.is_finite() => position.mean.round() as i64,
             None => value,
         };
-        medians.map(median).collect()
+        WalkMedians { medians: medians.map(median).collect(), last }
     }
 
     /// Each position's distribution given all observations: the pass backwards after the one
-    /// forwards.
-    fn positions(&self, messages: &[Message]) -> Vec<Normal> {
+    /// forwards. And the last one's given those before it.
+    fn positions(&self, messages: &[Message]) -> (Vec<Normal>, Normal) {
         let Filtered { predicted, mut positions, .. } = self.filter(messages);
         for i in (1..positions.len()).rev() {
             let (next, expected, step) = (positions[i], predicted[i], self.steps[i]);
@@ -90,7 +101,7 @@ impl Walk {
             // here + share^2 (next - expected), as a sum: a difference could cancel to 0 or below
             here.variance = share * (step.variance + share * next.variance);
         }
-        positions
+        (positions, predicted.last().copied().unwrap_or(START))
     }
 
     fn filter(&self, messages: &[Message]) -> Filtered {
@@ -106,7 +117,7 @@ impl Walk {
         };
         let mut predicted = Vec::with_capacity(messages.len());
         let mut positions = Vec::with_capacity(messages.len());
-        let mut at = Normal { mean: 0.0, variance: 0.0 };
+        let mut at = START;
         for (step, message) in self.steps.iter().zip(messages) {
             at.mean += step.mean;
             at.variance += step.variance;
@@ -308,7 +319,7 @@ mod tests {
                 for observed in [[3, 20], [15, 2], [0, 0], [-6, 30]] {
                     for scale in [1.0, 4.0] {
                         let walk = walk(2, step, end);
-                        let found = walk.medians(&observed, laplace(scale));
+                        let found = walk.medians(&observed, laplace(scale)).medians;
                         let exact = medians_of_two(&walk, observed, scale);
                         for (found, exact) in found.iter().zip(exact) {
                             let off = (*found as f64 - exact).abs();
@@ -324,13 +335,13 @@ mod tests {
     fn where_nothing_is_expected_the_observations_stay() {
         let observed = [40, -7, 0, 900, 31];
         let walk = walk(5, (0.0, 1e9), (0.0, 1e9));
-        assert_eq!(walk.medians(&observed, laplace(3.0)), observed);
+        assert_eq!(walk.medians(&observed, laplace(3.0)).medians, observed);
     }
 
     #[test]
     fn where_all_is_known_the_observations_say_nothing() {
         let walk = walk(5, (7.0, 1e-6), (35.0, 1e-6));
-        assert_eq!(walk.medians(&[40, -7, 0, 900, 31], laplace(3.0)), [7, 14, 21, 28, 35]);
+        assert_eq!(walk.medians(&[40, -7, 0, 900, 31], laplace(3.0)).medians, [7, 14, 21, 28, 35]);
     }
 
     /// A walk that stands still is at the median of its observations, which one of them that is far
@@ -339,7 +350,7 @@ mod tests {
     fn an_outlier_counts_as_in_a_median() {
         let mut standing = walk(9, (0.0, 1e-6), (0.0, 1e9));
         standing.steps[0].variance = 1e9;
-        let medians = standing.medians(&[10, 12, 9, 11, 10, 8, 11, 9, 40], laplace(2.0));
+        let medians = standing.medians(&[10, 12, 9, 11, 10, 8, 11, 9, 40], laplace(2.0)).medians;
         assert!(medians.iter().all(|median| (9..=11).contains(median)), "{medians:?}");
     }
 
@@ -360,7 +371,7 @@ mod tests {
             let mut walk = walk(6, (10.0, 1e-6), (60.0, 1e-6));
             walk.steps[2].variance = large;
             let observed = [0, 1, 2, 1_000_000, -7, 40].map(|y| y * scale as i64);
-            let medians = walk.medians(&observed, laplace(scale));
+            let medians = walk.medians(&observed, laplace(scale)).medians;
             for (median, expected) in medians.iter().zip((10..).step_by(10)) {
                 assert!((median - expected).abs() <= 1, "{large}: {medians:?}");
             }
@@ -369,6 +380,6 @@ mod tests {
 
     #[test]
     fn no_observations_have_no_medians() {
-        assert!(walk(0, (1.0, 1.0), (1.0, 1.0)).medians(&[], laplace(1.0)).is_empty());
+        assert!(walk(0, (1.0, 1.0), (1.0, 1.0)).medians(&[], laplace(1.0)).medians.is_empty());
     }
 }

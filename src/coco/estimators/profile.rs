@@ -13,7 +13,7 @@ fn next_edge(edge: u64) -> u64 {
 }
 
 /// All edges below `max_size`, and `max_size`.
-fn edges(max_size: u64) -> impl Iterator<Item = u64> {
+pub(super) fn edges(max_size: u64) -> impl Iterator<Item = u64> {
     let inner = successors(Some(1), |edge| Some(next_edge(*edge)));
     inner.take_while(move |edge| *edge < max_size).chain(once(max_size))
 }

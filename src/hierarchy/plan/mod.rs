@@ -94,7 +94,7 @@ impl ReleasePlan {
             rows_per_unit,
         };
         if request.shares.is_none() && plan.levels_may_differ() {
-            plan.look_first().map_err(|error| PlanError::Scale { value: epsilon, error })?;
+            plan.look = plan.look_first().ok();
         }
         Ok(plan)
     }
@@ -108,8 +108,9 @@ impl ReleasePlan {
         self.levels.len() > 1 && self.consistency.weighs_levels() && levels.all(adapted)
     }
 
-    /// Errors: some division of the budget leads to a scale that cannot be sampled.
-    fn look_first(&mut self) -> Result<(), ScaleError> {
+    /// Errors: some division of the budget leads to a scale that cannot be sampled. Equal shares, of
+    /// which none is as large or as small, may still do.
+    fn look_first(&self) -> Result<FirstLook, ScaleError> {
         let left = self.epsilon.whole() * (1.0 - LOOK);
         let of = |epsilon| self.measurement_of(epsilon);
         of(left)?;
@@ -117,8 +118,7 @@ impl ReleasePlan {
         let epsilon = self.epsilon.whole() * LOOK;
         let (max_size, rows) = (self.max_size, self.rows_per_unit);
         let measurement = HistogramMeasurement::new(Estimator::Cut, max_size, rows, epsilon)?;
-        self.look = Some(FirstLook { measurement, left });
-        Ok(())
+        Ok(FirstLook { measurement, left })
     }
 
     /// What is measured of a level where the levels can get any shares.

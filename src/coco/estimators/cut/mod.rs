@@ -3,6 +3,8 @@
 //! they come.
 
 mod choice;
+mod expected;
+mod inference;
 mod prior;
 mod strips;
 
@@ -17,10 +19,11 @@ use strips::Strips;
 /// The region above tells where to cut, or, where there is none, the noisy columns as they come.
 pub(super) struct Cut;
 
-/// A public cut; one beyond K is at K.
+/// A public cut; one beyond K is at K. With its ends it is the published method: fits, and no
+/// inference.
 pub(super) struct CutAt(pub u64);
 
-/// For how many draws the processor's time to smooth one column would do.
+/// For how many draws the processor's time to infer one column would do.
 const DRAWS_PER_COLUMN: u64 = 50;
 
 impl HistogramEstimator for Cut {
@@ -29,9 +32,8 @@ impl HistogramEstimator for Cut {
         1
     }
 
-    fn work(&self, groups: u64, max_size: u64, below: bool) -> u64 {
-        let columns = groups.min(max_size);
-        if below { columns.saturating_mul(DRAWS_PER_COLUMN) } else { columns }
+    fn work(&self, groups: u64, max_size: u64, _below: bool) -> u64 {
+        groups.min(max_size).saturating_mul(DRAWS_PER_COLUMN)
     }
 
     fn variance_of_counts(&self, variance: f64) -> f64 {
@@ -45,11 +47,12 @@ impl HistogramEstimator for Cut {
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
         let Some(parent) = node.parent.filter(|p| p.tells(node.groups, node.variance)) else {
-            return Strips { node, prior: None }.estimate(truth, None, add_noise);
+            let node = &NoisyNode { parent: None, ..*node };
+            return Strips { node, prior: None, inferred: true }.estimate(truth, None, add_noise);
         };
         let cut = cut_below(parent, node);
         let prior = ColumnPrior::new(parent, node, cut);
-        Strips { node, prior: prior.as_ref() }.estimate(truth, Some(cut), add_noise)
+        Strips { node, prior: prior.as_ref(), inferred: true }.estimate(truth, Some(cut), add_noise)
     }
 
     fn follows(&self) -> bool {
@@ -77,7 +80,7 @@ impl HistogramEstimator for CutAt {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
-        Strips { node, prior: None }.estimate(truth, Some(self.0), add_noise)
+        Strips { node, prior: None, inferred: false }.estimate(truth, Some(self.0), add_noise)
     }
 }
 

@@ -22,7 +22,7 @@
 
 use crate::coco::estimators::node::NoisyNode;
 use crate::coco::estimators::profile::Profile;
-use crate::fit::{LaplaceNoise, Normal, Walk};
+use crate::fit::{LaplaceNoise, Normal, Walk, WalkMedians, isotonic_l1};
 
 /// The values of d. The last leaves the columns as they are measured.
 const DIFFERENCES: [f64; 10] = [0.0, 0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 16.0, 256.0, 1e6];
@@ -45,6 +45,25 @@ pub(super) struct ColumnPrior {
     share: f64,
 }
 
+/// Columns that were smoothed.
+#[derive(Debug, Clone)]
+pub(super) struct Smoothed {
+    /// In ascending order.
+    pub values: Vec<i64>,
+    /// What the others say of the last.
+    last: Normal,
+}
+
+impl Smoothed {
+    /// The logarithm of how likely the last column is this one, by all of them, where such a number
+    /// was observed with noise of scale t; up to a constant.
+    pub(super) fn ln_last(&self, column: i64, observed: i64, scale: f64) -> f64 {
+        let off = column as f64 - self.last.mean;
+        let noise = (column as f64 - observed as f64).abs();
+        -off * off / (2.0 * self.last.variance) - noise / scale
+    }
+}
+
 impl ColumnPrior {
     /// `None` where the columns stay as they are measured.
     pub(super) fn new(parent: &Profile, node: &NoisyNode, cut: u64) -> Option<ColumnPrior> {
@@ -61,19 +80,23 @@ impl ColumnPrior {
         Some(ColumnPrior { of_size, beyond, share })
     }
 
-    /// The numbers of groups of size at most i, given such noisy ones; in ascending order.
-    pub(super) fn columns(&self, node: &NoisyNode, noisy: &[i64]) -> Vec<i64> {
+    /// The numbers of groups of size at most i, given such noisy ones.
+    pub(super) fn columns(&self, node: &NoisyNode, noisy: &[i64]) -> Smoothed {
         // noise of this size hardly occurs, and larger numbers have no room in the arithmetic
         let far = (16.0 * node.scale) as i64;
         let (least, most) = (-far, (node.groups as i64).saturating_add(far));
         let noisy: Vec<i64> = noisy.iter().map(|value| (*value).clamp(least, most)).collect();
         let noise = LaplaceNoise { scale: node.scale, variance: node.variance };
-        let most_likely = DIFFERENCES
-            .map(|difference| self.walk(node, difference))
-            .into_iter()
-            .map(|walk| (walk.log_likelihood(&noisy, noise), walk))
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        most_likely.map_or(noisy.clone(), |(_, walk)| walk.medians(&noisy, noise))
+        let likelihood = |difference| self.walk(node, difference).log_likelihood(&noisy, noise);
+        let mut most_likely = (f64::NEG_INFINITY, 0.0);
+        for difference in DIFFERENCES {
+            let likelihood = likelihood(difference);
+            if likelihood >= most_likely.0 {
+                most_likely = (likelihood, difference);
+            }
+        }
+        let WalkMedians { medians, last } = self.walk(node, most_likely.1).medians(&noisy, noise);
+        Smoothed { values: isotonic_l1(&medians).values, last }
     }
 
     fn walk(&self, node: &NoisyNode, difference: f64) -> Walk {
@@ -162,7 +185,7 @@ mod tests {
             prior,
             ColumnPrior { of_size: vec![0.0, 6.0, 0.0, 2.0], beyond: 2.0, share: 0.1 }
         );
-        assert_eq!(prior.columns(&node, &[0, 6, 6, 8]), [0, 6, 6, 8]);
+        assert_eq!(prior.columns(&node, &[0, 6, 6, 8]).values, [0, 6, 6, 8]);
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! How many groups of each size are to be expected: the prior of the inference.
+//!
+//! Sizes are looked at in the stretches of [`Profile`](super::super::profile::Profile), within
+//! which a density hardly changes. The number of groups of a size is taken to be geometric with the
+//! density d of its stretch as its mean. Where a region above was released, its densities in
+//! proportion are a first guess. Where there is none, what the plain fit has.
+//!
+//! *The region's own numbers correct them*: with the posterior under the densities so far a stretch
+//! has e groups on average, and e over its width is the next guess, as in the EM algorithm. Where a
+//! region above expects g groups, an exponential prior of mean g makes (e + 1) / (1 + 1 / g) of it:
+//! what the noise of a few rows feigns is left to the region above, and comes to nothing where
+//! there is nothing of that. But many groups speak for themselves: the next guess is the mean of
+//! this and e with the weights [`FEW`]^2 and e^2. (With the first alone a child unlike its parent
+//! had twice the error; with e alone, or the mean of e and g, a hierarchy with many small leaves up
+//! to a third more at its root.) A few rounds do: with each pass the cells become smaller anyway.
+//!
+//! Under a flat prior a list of sizes would end with spurious large groups, which sums of many
+//! regions add up; and a root with few sizes had up to 60 % more error.
+
+use crate::coco::estimators::node::NoisyNode;
+use crate::coco::estimators::profile::{Profile, edges};
+use std::iter::repeat_n;
+use std::mem::replace;
+
+/// In every stretch there may be so many groups which nothing tells of.
+const UNSEEN: f64 = 0.1;
+
+/// So many groups in a stretch are about as much as noise feigns.
+const FEW: f64 = 5.0;
+
+/// Numbers of groups in stretches of sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Expected {
+    /// Where the first stretch begins, and each ends.
+    begin: u64,
+    ends: Vec<u64>,
+    groups: Vec<f64>,
+}
+
+impl Expected {
+    /// Nothing in the stretches between these two edges, except what is in all.
+    fn nothing(begin: u64, end: u64, max_size: u64) -> Expected {
+        // the last one is that of K alone
+        let ends = edges(max_size).chain([max_size + 1]);
+        let ends: Vec<u64> = ends.filter(|edge| (begin + 1..=end).contains(edge)).collect();
+        let groups = vec![UNSEEN; ends.len()];
+        Expected { begin, ends, groups }
+    }
+
+    /// Of these sizes, each with a number of groups, from an edge on.
+    pub(super) fn of_sizes(
+        begin: u64,
+        max_size: u64,
+        sizes: impl Iterator<Item = (u64, f64)>,
+    ) -> Expected {
+        let mut expected = Expected::nothing(begin, max_size + 1, max_size);
+        for (size, groups) in sizes.filter(|(size, _)| *size >= begin) {
+            let stretch = expected.ends.partition_point(|end| *end <= size);
+            if let Some(sum) = expected.groups.get_mut(stretch) {
+                *sum += groups;
+            }
+        }
+        expected
+    }
+
+    /// Below a released region, from an edge on.
+    pub(super) fn below(parent: &Profile, node: &NoisyNode, begin: u64) -> Expected {
+        let runs = parent.histogram().runs().iter().map(|run| (run.size, run.groups as f64));
+        let mut expected = Expected::of_sizes(begin, node.max_size, runs);
+        let share = parent.share(node.groups);
+        expected.groups.iter_mut().for_each(|groups| *groups *= share);
+        expected
+    }
+
+    /// Up to the cut, from the numbers of groups of size at most 0, 1, 2, ...
+    pub(super) fn of_columns(columns: &[i64], max_size: u64) -> Expected {
+        let mut expected = Expected::nothing(0, columns.len() as u64, max_size);
+        let mut below = 0;
+        for (sum, end) in expected.groups.iter_mut().zip(&expected.ends) {
+            let upto = columns[*end as usize - 1];
+            *sum += (upto - below) as f64;
+            below = upto;
+        }
+        expected
+    }
+
+    /// Of each stretch.
+    pub(super) fn groups(&self) -> &[f64] {
+        &self.groups
+    }
+
+    /// With what was found under these: of each stretch. `first`: the guess from the region above.
+    pub(super) fn corrected(&self, found: &[f64], first: Option<&Expected>) -> Expected {
+        let groups = found.iter().enumerate().map(|(stretch, found)| match first {
+            Some(first) => {
+                let own = found * found / (found * found + FEW * FEW);
+                own * found + (1.0 - own) * (found + 1.0) / (1.0 + 1.0 / first.groups[stretch])
+            }
+            None => found + UNSEEN,
+        });
+        Expected { groups: groups.collect(), ..self.clone() }
+    }
+
+    /// Begin, end and density of each stretch.
+    fn densities(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
+        let mut begin = self.begin;
+        self.ends.iter().zip(&self.groups).map(move |(&end, groups)| {
+            let from = replace(&mut begin, end);
+            (from, end, groups / (end - from) as f64)
+        })
+    }
+
+    /// The weights of a group's sizes, as they exceed the begin: below an end each.
+    pub(super) fn weights(&self) -> Vec<(i64, f64)> {
+        let weight = |(_, end, density): (u64, u64, f64)| {
+            ((end - self.begin) as i64, density / (1.0 + density))
+        };
+        self.densities().map(weight).collect()
+    }
+
+    /// The number of groups of each size.
+    pub(super) fn by_size(&self) -> Vec<f64> {
+        let of_stretch = |(begin, end, density)| repeat_n(density, (end - begin) as usize);
+        self.densities().flat_map(of_stretch).collect()
+    }
+}

@@ -1,0 +1,275 @@
+//! Masses in cells: how those of one place are carried to the next, and weighed by what was
+//! observed there.
+//!
+//! A cell is a stretch of h integers from a multiple of h on, h a power of two. What is in it
+//! counts as spread evenly, so that with h = 1 everything is exact.
+
+use std::mem::replace;
+
+/// The cells of a place that are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    /// h
+    pub size: i64,
+    /// The first cell begins at this multiple of h.
+    pub first: i64,
+    pub cells: usize,
+}
+
+impl Window {
+    /// The cells in which these integers lie.
+    pub(super) fn over(size: i64, least: i64, most: i64) -> Window {
+        let first = least.div_euclid(size);
+        let cells = (most.div_euclid(size) - first).max(0) as usize + 1;
+        Window { size, first, cells }
+    }
+
+    /// The least integer of a cell.
+    pub(super) fn begin(&self, cell: usize) -> i64 {
+        (self.first + cell as i64) * self.size
+    }
+
+    /// The greatest.
+    pub(super) fn last(&self, cell: usize) -> i64 {
+        self.begin(cell) + self.size - 1
+    }
+}
+
+/// Masses in cells of any size as those of another: the number of the first cell, and all.
+pub(super) fn resized<'a>(
+    window: Window,
+    masses: &'a [f64],
+    size: i64,
+    room: &'a mut Vec<f64>,
+) -> (i64, &'a [f64]) {
+    if window.size == size {
+        return (window.first, masses);
+    }
+    room.clear();
+    if window.size > size {
+        let parts = window.size / size;
+        for mass in masses {
+            room.extend((0..parts).map(|_| mass / parts as f64));
+        }
+        return (window.first * parts, room);
+    }
+    let parts = size / window.size;
+    let mut missing = window.first.rem_euclid(parts);
+    let mut rest = masses;
+    while !rest.is_empty() {
+        let (cell, others) = rest.split_at(((parts - missing) as usize).min(rest.len()));
+        room.push(cell.iter().sum());
+        (missing, rest) = (0, others);
+    }
+    (window.first.div_euclid(parts), room)
+}
+
+/// Steps of s = 0, 1, 2, ... with weights proportional to q^s, between cells of one size. Weights
+/// are means over a cell's integers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kernel {
+    /// From a cell to itself and to the next one.
+    own: f64,
+    next: f64,
+    /// What it is multiplied by from each cell to the next: q^h.
+    further: f64,
+    /// From a cell's first integer to all of it.
+    from_first: f64,
+    ln_ratio: f64,
+    size: i64,
+}
+
+impl Kernel {
+    /// Steps with this positive mean have q = mean / (1 + mean); if it is infinite, all steps have
+    /// the same weight.
+    pub(super) fn new(mean: f64, size: i64) -> Kernel {
+        let h = size as f64;
+        if mean == f64::INFINITY {
+            let own = (h + 1.0) / (2.0 * h);
+            return Kernel { own, next: 1.0, further: 1.0, from_first: 1.0, ln_ratio: 0.0, size };
+        }
+        let ln_ratio = -mean.recip().ln_1p();
+        let rest = (1.0 + mean).recip(); // 1 - q
+        let ratio = 1.0 - rest;
+        // the sums of q^s and of (h - s) q^s for 0 <= s < h
+        let (sum, pairs) = if size == 1 {
+            (1.0, 1.0)
+        } else if rest * h > 1e-3 {
+            let sum = -(ln_ratio * h).exp_m1() / rest;
+            (sum, (h - ratio * sum) / rest)
+        } else {
+            let sum = h * (1.0 - rest * (h - 1.0) / 2.0);
+            (sum, h * (h + 1.0) / 2.0 * (1.0 - rest * (h - 1.0) / 3.0))
+        };
+        Kernel {
+            own: pairs / (h * h),
+            next: ratio * sum * sum / (h * h),
+            further: (ln_ratio * h).exp(),
+            from_first: sum / h,
+            ln_ratio,
+            size,
+        }
+    }
+
+    /// What comes from masses to each cell of a window, per integer, in order; as multiples of a
+    /// weight whose logarithm is returned. `entering`: a mass at 0.
+    #[inline]
+    pub(super) fn upwards(
+        &self,
+        (first, masses): (i64, &[f64]),
+        entering: f64,
+        window: Window,
+        mut visit: impl FnMut(usize, f64),
+    ) -> f64 {
+        let ahead = window.first - first;
+        let (outside, mut rest) = masses.split_at(ahead.clamp(0, masses.len() as i64) as usize);
+        let ln_way = self.ln_way(ahead - masses.len() as i64);
+        let ln_entry = self.ln_way(window.first);
+        // the larger of those that there are
+        let ln_unit = match (masses.is_empty(), entering > 0.0) {
+            (true, _) => ln_entry,
+            (false, true) => ln_way.max(ln_entry),
+            (false, false) => ln_way,
+        };
+        let mut below = self.passed(outside.iter()) * (ln_way - ln_unit).exp().min(1.0);
+        let mut edge = entering * self.from_first * (ln_entry - ln_unit).exp().min(1.0);
+        let none = (-ahead).clamp(0, window.cells as i64) as usize;
+        for cell in 0..none {
+            visit(cell, edge);
+            edge *= self.further;
+        }
+        for cell in none..window.cells {
+            let mass = match rest.split_first() {
+                Some((mass, others)) => {
+                    rest = others;
+                    *mass
+                }
+                None => 0.0,
+            };
+            visit(cell, below + self.own * mass + edge);
+            below = below * self.further + self.next * mass;
+            edge *= self.further;
+        }
+        ln_unit
+    }
+
+    /// The other way: what cells above give to each cell of a window, per integer, the last first.
+    #[inline]
+    pub(super) fn downwards(
+        &self,
+        (first, masses): (i64, &[f64]),
+        window: Window,
+        mut visit: impl FnMut(usize, f64),
+    ) -> f64 {
+        let ahead = first + masses.len() as i64 - (window.first + window.cells as i64);
+        let inside = masses.len() - ahead.clamp(0, masses.len() as i64) as usize;
+        let (mut rest, outside) = masses.split_at(inside);
+        let mut above = self.passed(outside.iter().rev());
+        let none = (-ahead).clamp(0, window.cells as i64) as usize;
+        for cell in (window.cells - none..window.cells).rev() {
+            visit(cell, 0.0);
+        }
+        for cell in (0..window.cells - none).rev() {
+            let mass = match rest.split_last() {
+                Some((mass, others)) => {
+                    rest = others;
+                    *mass
+                }
+                None => 0.0,
+            };
+            visit(cell, above + self.own * mass);
+            above = above * self.further + self.next * mass;
+        }
+        self.ln_way(ahead - masses.len() as i64)
+    }
+
+    /// What cells, of which the last is next to some cell, bring into that.
+    fn passed<'a>(&self, masses: impl Iterator<Item = &'a f64>) -> f64 {
+        masses.fold(0.0, |sum, mass| sum * self.further + self.next * mass)
+    }
+
+    /// The logarithm of the weight of so many cells, if there are any.
+    fn ln_way(&self, cells: i64) -> f64 {
+        self.ln_ratio * cells.max(0) as f64 * self.size as f64
+    }
+
+    /// The weights of steps from 0 to all cells, times masses per integer there: the sum's
+    /// logarithm.
+    pub(super) fn ln_back_to_zero(&self, window: Window, masses: &[f64]) -> f64 {
+        let (mut sum, mut weight) = (0.0, self.from_first);
+        for mass in masses {
+            sum += mass * weight;
+            weight *= self.further;
+        }
+        f64::ln(sum) + self.ln_way(window.first)
+    }
+}
+
+/// The likelihoods of cells where a value was observed with discrete Laplace noise, as means over
+/// their integers and as multiples of that of the integer of the window which is nearest to it.
+pub(super) struct Likelihood {
+    pub ln_nearest: f64,
+    /// The cell of the observed value, as counted from the window's first; or one beside the
+    /// window.
+    peak: i64,
+    at_peak: f64,
+    /// Of the cells next to the peak, and what it is multiplied by from each to the next.
+    below: f64,
+    above: f64,
+    decay: f64,
+}
+
+impl Likelihood {
+    pub(super) fn new(window: Window, observed: i64, scale: f64) -> Likelihood {
+        let h = window.size as f64;
+        // of e^(-s/t) for s < count
+        let sum = |count: f64| (-count / scale).exp_m1() / (-1.0 / scale).exp_m1();
+        let decay = (-h / scale).exp();
+        let mean = if window.size == 1 { 1.0 } else { sum(h) / h };
+        let peak = observed.div_euclid(window.size) - window.first;
+        let cells = window.cells as i64;
+        if (0..cells).contains(&peak) {
+            if window.size == 1 {
+                let (below, above) = (decay, decay);
+                return Likelihood { ln_nearest: 0.0, peak, at_peak: 1.0, below, above, decay };
+            }
+            let offset = observed.rem_euclid(window.size) as f64;
+            return Likelihood {
+                ln_nearest: 0.0,
+                peak,
+                at_peak: (sum(offset + 1.0) + sum(h - offset) - 1.0) / h,
+                below: (-(offset + 1.0) / scale).exp() * mean,
+                above: (-(h - offset) / scale).exp() * mean,
+                decay,
+            };
+        }
+        let last = window.last(window.cells - 1);
+        let nearest = if peak < 0 { window.begin(0) } else { last };
+        Likelihood {
+            ln_nearest: -(nearest as f64 - observed as f64).abs() / scale,
+            peak: peak.clamp(-1, cells),
+            at_peak: 0.0,
+            below: mean,
+            above: mean,
+            decay,
+        }
+    }
+
+    /// All of them, times `by`.
+    pub(super) fn cells(&self, window: Window, by: f64, cells: &mut Vec<f64>) {
+        cells.clear();
+        cells.resize(window.cells, 0.0);
+        let (below, from_peak) = cells.split_at_mut(self.peak.max(0) as usize);
+        let decay = |weight: &mut f64| replace(weight, *weight * self.decay);
+        let mut weight = self.below * by;
+        below.iter_mut().rev().for_each(|cell| *cell = decay(&mut weight));
+        let mut above = from_peak.iter_mut();
+        if self.peak >= 0
+            && let Some(peak) = above.next()
+        {
+            *peak = self.at_peak * by;
+        }
+        let mut weight = self.above * by;
+        above.for_each(|cell| *cell = decay(&mut weight));
+    }
+}

@@ -1,0 +1,92 @@
+//! The distribution of one value, and the window that it needs.
+
+use super::cells::Window;
+
+/// Windows leave out at most this share of a place's mass at each end.
+pub(super) const NEGLIGIBLE: f64 = 1e-6;
+
+/// Cells are not made smaller than this part of the noise's scale: the sums' range would leave that
+/// of floating point.
+const FINEST: f64 = 1.0 / 1024.0;
+
+/// How many cells fit into the standard deviation where they are small enough.
+const CELLS_PER_DEVIATION: f64 = 3.0;
+
+/// What is known of one value.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Marginal {
+    /// The probability that the sequence has begun.
+    pub begun: f64,
+    /// The lowest median, where that is a value: what is not begun counts as less than any.
+    pub median: Option<i64>,
+    /// Of the value, if there is one.
+    pub variance: f64,
+}
+
+/// The mass in each cell of a window, up to a factor.
+pub(super) struct Masses<'a> {
+    pub window: Window,
+    pub masses: &'a [f64],
+    pub total: f64,
+}
+
+impl Masses<'_> {
+    /// The first integer up to which there is so much mass.
+    fn reached(&self, mass: f64) -> i64 {
+        let Window { size, cells, .. } = self.window;
+        let mut below = 0.0;
+        for (cell, &here) in self.masses.iter().enumerate() {
+            if here > 0.0 && below + here >= mass {
+                let part = ((mass - below) / here * size as f64).ceil() as i64 - 1;
+                return self.window.begin(cell) + part.clamp(0, size - 1);
+            }
+            below += here;
+        }
+        self.window.last(cells - 1)
+    }
+
+    /// The mean, in cells from the first on, and the variance.
+    fn moments(&self) -> (f64, f64) {
+        let (mut first, mut second) = (0.0, 0.0);
+        for (cell, mass) in self.masses.iter().enumerate() {
+            let weighed = mass * cell as f64;
+            first += weighed;
+            second += weighed * cell as f64;
+        }
+        let (mean, square) = (first / self.total, second / self.total);
+        let h = self.window.size as f64;
+        (mean, (square - mean * mean).max(0.0) * h * h + (h * h - 1.0) / 12.0)
+    }
+
+    pub(super) fn marginal(&self, begun: f64) -> Marginal {
+        let median = || self.reached((begun - 0.5) / begun * self.total);
+        Marginal { begun, median: (begun >= 0.5).then(median), variance: self.moments().1 }
+    }
+
+    /// The window that the next pass should have, and whether this one was fine enough. `ways`: the
+    /// sums of all ways to each cell and from it.
+    pub(super) fn next_window(&self, scale: f64, top: i64, ways: [&[f64]; 2]) -> (Window, bool) {
+        let Window { size, cells, .. } = self.window;
+        let mut above = 0.0;
+        let after = self.masses.iter().rev().take_while(|mass| {
+            above += **mass;
+            above < NEGLIGIBLE * self.total
+        });
+        let last = self.window.last(cells - after.count().min(cells - 1));
+        let least = (self.reached(NEGLIGIBLE * self.total) - size).max(0);
+        let most = last.min(top);
+        let h = size as f64;
+        let (mean, variance) = self.moments();
+        let smooth = ways.iter().all(|ways| {
+            let at = |cell: f64| ways[(cell.max(0.0) as usize).min(cells - 1)];
+            (at(mean - 1.0) / at(mean + 1.0)).ln().abs() < 1.0
+        });
+        let wanted = variance.sqrt().min(scale) / CELLS_PER_DEVIATION;
+        if size == 1 || h < scale * FINEST || h <= wanted && smooth {
+            return (Window::over(size, least, most), true);
+        }
+        let finer = if smooth { (wanted as i64).max(1).ilog2() } else { 0 };
+        let finer = (1 << finer).clamp((size / 4).max(1), size / 2);
+        (Window::over(finer, least, most), false)
+    }
+}
