@@ -124,3 +124,35 @@ impl Expected {
         self.densities().flat_map(of_stretch).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_counted_by_stretch() {
+        let expected =
+            Expected::of_sizes(3, 20, [(2, 9.0), (3, 4.0), (5, 2.0), (20, 1.0)].into_iter());
+        // 3, 4 and 5, 6 and 7, 8 to 11, 12 to 15, 16 to 19, 20
+        assert_eq!(expected.ends, [4, 6, 8, 12, 16, 20, 21]);
+        assert_eq!(expected.groups, [4.1, 2.1, 0.1, 0.1, 0.1, 0.1, 1.1]);
+        let density = expected.by_size();
+        assert_eq!(density.len(), 18);
+        assert_eq!((density[1], density[2], density[17]), (1.05, 1.05, 1.1));
+        let columns = Expected::of_columns(&[5, 5, 8, 12], 20);
+        assert_eq!(columns.groups, [5.1, 0.1, 3.1, 4.1]);
+    }
+
+    /// Many groups speak for themselves; a few, where the region above has none, are noise.
+    #[test]
+    fn a_region_above_rules_out_what_noise_feigns() {
+        let first = Expected::of_sizes(0, 4, [(0, 50.0)].into_iter());
+        let corrected = first.corrected(&[200.0, 200.0, 1.0, 0.0, 0.0], Some(&first));
+        let [of_many, unlike, few, ..] = corrected.groups[..] else { panic!() };
+        assert!((of_many - 200.0).abs() < 1.0 && (unlike - 200.0).abs() < 1.0, "{corrected:?}");
+        assert!(few < 0.25, "{corrected:?}");
+        // nothing above: as it was found
+        let alone = first.corrected(&[200.0, 200.0, 1.0, 0.0, 0.0], None);
+        assert_eq!(alone.groups[2], 1.1);
+    }
+}

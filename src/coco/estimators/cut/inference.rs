@@ -21,7 +21,7 @@ use crate::coco::estimators::node::NoisyNode;
 use crate::fit::{Chain, Forward, Marginal, isotonic_l1};
 
 /// More columns or rows than these are fitted without inference.
-const MOST_PLACES: u64 = 1 << 16;
+const MOST_PLACES: u64 = 1 << 15;
 
 /// Below a released region rows with noise of a larger scale are fitted: they feign large groups
 /// that its densities, a few hundredths of a group in a stretch, do not rule out. At 10 the errors
@@ -185,5 +185,73 @@ impl Measured<'_> {
             windows = Some(posterior.windows);
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::strips::Strips;
+    use super::*;
+    use crate::coco::estimators::tests::of_groups;
+    use crate::coco::{Coco, Estimator, Run, emd};
+    use rand_chacha::ChaCha20Rng;
+    use rand_chacha::rand_core::SeedableRng;
+
+    const MAX_SIZE: u64 = 2000;
+
+    fn node(truth: &Coco, scale: f64) -> NoisyNode<'static> {
+        let variance = 2.0 * scale * scale;
+        NoisyNode { groups: truth.groups(), max_size: MAX_SIZE, scale, variance, parent: None }
+    }
+
+    /// The mean error of 30 roots, inferred and fitted, from the same noisy numbers.
+    fn errors(truth: &Coco, epsilon: f64) -> [f64; 2] {
+        let measurement = of_groups(Estimator::Cut, truth.groups(), MAX_SIZE, 1, epsilon);
+        [true, false].map(|inferred| {
+            let error = |seed| {
+                let mut words = ChaCha20Rng::seed_from_u64(seed);
+                let node = &node(truth, 1.0 / epsilon);
+                let strips = Strips { node, prior: None, inferred };
+                let estimate = strips.estimate(truth, None, measurement.noisy(&mut words));
+                assert_eq!(estimate.histogram().groups(), truth.groups());
+                assert!(estimate.runs().iter().all(|run| run.size <= MAX_SIZE));
+                emd(&estimate.histogram(), truth).unwrap() as f64
+            };
+            (0..30).map(error).sum::<f64>() / 30.0
+        })
+    }
+
+    fn falling(groups: u64) -> Coco {
+        let of = |size| groups / size;
+        (1..MAX_SIZE).map(|size| Run { size, groups: of(size) - of(size + 1) }).collect()
+    }
+
+    /// (The words are fixed: no random failures.)
+    #[test]
+    fn medians_err_less_than_fits() {
+        let no_small: Coco =
+            (6..100).map(|size| Run { size, groups: 40_000 / size.pow(2) }).collect();
+        for (truth, epsilon, at_most) in [
+            (falling(100_000), 0.05, 0.85),
+            (falling(100_000), 0.5, 0.95),
+            (falling(2_000), 0.1, 0.9),
+            (no_small, 0.1, 0.95),
+        ] {
+            let [inferred, fitted] = errors(&truth, epsilon);
+            assert!(inferred < at_most * fitted, "{epsilon}: {inferred} and {fitted}");
+        }
+    }
+
+    #[test]
+    fn too_many_or_too_noisy_numbers_are_fitted() {
+        let truth = falling(100);
+        assert!(can_be_inferred(&node(&truth, 1000.0), MOST_PLACES, MOST_PLACES));
+        assert!(!can_be_inferred(&node(&truth, 1.0), MOST_PLACES + 1, 0));
+        assert!(!can_be_inferred(&node(&truth, 1.0), 0, MOST_PLACES + 1));
+        let estimate = of_groups(Estimator::Cut, 100, MAX_SIZE, 1, 1.0).estimate(&truth, |n| n);
+        let profile = crate::coco::Profile::new(&estimate, MAX_SIZE);
+        let below = |scale| NoisyNode { parent: Some(&profile), ..node(&truth, scale) };
+        assert!(can_be_inferred(&below(LARGEST_SCALE_BELOW), 10, 10));
+        assert!(!can_be_inferred(&below(1.1 * LARGEST_SCALE_BELOW), 10, 10));
     }
 }
