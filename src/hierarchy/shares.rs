@@ -34,13 +34,14 @@
 //! # The best division
 //!
 //! The geometric mean of the levels' errors is made least, and no level may get worse than by equal
-//! shares: predictions of a root that gets less were up to a tenth too small. Where the gain is less
+//! shares, but for a fiftieth: predictions of a root that gets less were up to a tenth too small. Where the gain is less
 //! than a tenth, all levels get the same.
 
 use super::consistency::{CutNoise, densities, parallel, width};
 use super::tree::Tree;
 use crate::coco::{Estimate, tells};
 use crate::noise::{DiscreteLaplace, Scale};
+use crate::work::poll;
 use std::collections::BTreeMap;
 
 /// The part of the budget that the first look gets.
@@ -243,6 +244,7 @@ fn improved(mut parts: Vec<usize>, cost: &impl Fn(&[usize]) -> f64) -> Vec<usize
     let mut least = cost(&parts);
     let mut step = PARTS / 2;
     while step > 0 {
+        poll();
         let mut moved = false;
         for (from, to) in (0..=last).flat_map(|from| (0..=last).map(move |to| (from, to))) {
             for step in [step, parts[from]] {

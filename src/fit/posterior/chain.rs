@@ -139,8 +139,11 @@ impl Chain<'_> {
     ) -> impl Iterator<Item = (usize, f64, std::ops::Range<usize>)> + '_ {
         let mut from = 0;
         self.weights.iter().enumerate().filter_map(move |(number, &(end, weight))| {
-            // a cell that two stretches share belongs to that of its middle
-            let end = end.saturating_add(window.size / 2) / window.size - window.first;
+            // a cell that two stretches share belongs to that of its middle, one beyond to the last
+            let end = match number + 1 == self.weights.len() {
+                true => window.cells as i64,
+                false => end.saturating_add(window.size / 2) / window.size - window.first,
+            };
             let cells = from..(end.max(0) as usize).min(window.cells).max(from);
             from = cells.end;
             (!cells.is_empty()).then_some((number, weight, cells))
@@ -290,7 +293,9 @@ impl Chain<'_> {
             least = (*median).clamp(least, self.top);
             *median = least;
         }
-        settled |= windows.cells() > MOST_CELLS;
+        if windows.cells() > MOST_CELLS {
+            (windows, settled) = (forward.windows.clone(), true);
+        }
         Some(Posterior { values, ln_begins, expected, windows, settled })
     }
 }
@@ -302,5 +307,39 @@ fn weigh_end(window: Window, least: i64, ln_end: &[f64], cells: &mut [f64]) {
         let values = (begin.max(0)..begin.saturating_add(window.size).max(0))
             .map_while(|value| ln_end.get(value as usize));
         *weight = values.map(|ln| (ln - most).exp()).sum::<f64>() / window.size as f64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also the one of the largest integer, whose middle lies beyond it.
+    #[test]
+    fn every_cell_is_in_one_stretch() {
+        for top in 20..60 {
+            let weights = [(3, 0.5), (17, 0.2), (top, 0.1), (top + 1, 0.3)];
+            let (observed, begins) = ([5], [0.0, f64::NEG_INFINITY]);
+            let chain = Chain {
+                observed: &observed,
+                scale: 1.0,
+                top,
+                steps: None,
+                begins: &begins,
+                weights: &weights,
+            };
+            for size in [1, 2, 4, 8, 16] {
+                for least in [0, 2, 19] {
+                    let window = Window::over(size, least, top);
+                    let cells: Vec<usize> =
+                        chain.stretches(window).flat_map(|(.., cells)| cells).collect();
+                    assert_eq!(
+                        cells,
+                        (0..window.cells).collect::<Vec<_>>(),
+                        "{top} {size} {least}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -47,7 +47,7 @@ impl Merge {
             if step < 0.0 { s - (-step) as u64 } else { s + step as u64 }
         };
         match self {
-            // without any noise both variances are 0, and the sizes are equal
+            // without any noise both variances are 0, and the sizes mostly equal
             Merge::Weighted if v + w > 0.0 => (mean(v / (v + w)), v * w / (v + w)),
             _ => (mean(0.5), (v + w) / 4.0),
         }
