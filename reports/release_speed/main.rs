@@ -23,7 +23,8 @@ one line, tab-separated:
     seconds of the clock, and of all processors together
     peak of the process' memory in bytes, the exact census included
     draws of noise per region: their mean, the most, and the most by which a region's exceed 2 (T + m),
-    where T of its numbers are cumulative counts (columns) and m groups are of size T or more
+    where T of its numbers are cumulative counts (columns) and m groups are of size T or more; with equal
+    shares of epsilon for all levels, without a first look
 
 cargo run --profile pure --no-default-features --example release_speed -- \\
     ESTIMATOR CONSISTENCY MAX_SIZE THREADS";
@@ -138,6 +139,7 @@ fn draws_of_region(
         of_region = of_region.below(parent);
     }
     let noise = DiscreteLaplace::new(of_region.noise().scale());
+    let variance = of_region.noise().variance();
     let mut words = words_from_system()?;
     let (mut all, mut first) = (0, Vec::new());
     let estimate = of_region.estimate(truth, |exact| {
@@ -150,7 +152,7 @@ fn draws_of_region(
     });
     let columns = columns(&of_region, first);
     let above = truth.runs().iter().filter(|run| run.size >= columns).map(|run| run.groups).sum();
-    Ok((Draws { all, columns, above }, Profile::new(&estimate, plan.max_size())))
+    Ok((Draws { all, columns, above }, Profile::new(&estimate, plan.max_size(), variance)))
 }
 
 /// How many of the noisy numbers are columns: as many as are measured of a histogram without

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What was measured of all regions.
-pub(super) struct Measurements {
+pub(super) struct MeasuredRegions {
     /// In the tree's order; as of no groups where a level was not measured.
     regions: Vec<Measured>,
     /// What that was, level by level.
@@ -35,12 +35,16 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
     words: &mut R,
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
-) -> Result<Measurements, ScaleError> {
-    let mut above = Above::default();
+) -> Result<MeasuredRegions, ScaleError> {
+    let mut above = RegionsAbove::default();
     let levels = match plan.first_look() {
         Some(look) => {
             let root = look.release(&truth[0], words);
-            plan.levels_after(look, &root, tree, |region| truth[region].groups())?
+            let levels = plan.levels_after(look, &root, tree, |region| truth[region].groups())?;
+            let chosen = || (0..levels.len()).filter(|level| levels[*level].is_some());
+            let regions = chosen().map(|level| tree.level(level).len()).sum();
+            observer.levels_chosen(chosen().next().unwrap_or(0), regions);
+            levels
         }
         None => plan.levels().to_vec(),
     };
@@ -84,12 +88,12 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             observer.level_measured(level, tree.level(level).len());
         }
     }
-    Ok(Measurements { regions: measured, levels })
+    Ok(MeasuredRegions { regions: measured, levels })
 }
 
 /// What is released of the regions above those that are to be measured.
 #[derive(Default)]
-struct Above {
+struct RegionsAbove {
     /// The lowest level that is measured, and the variance of its noise.
     measured: Option<(usize, f64)>,
     /// Of its regions.
@@ -98,14 +102,12 @@ struct Above {
     places: Vec<usize>,
 }
 
-impl Above {
+impl RegionsAbove {
     /// The regions of a level are next. `regions`: what was measured above it.
     fn reach(&mut self, level: usize, tree: &Tree, regions: &[Measured], max_size: u64) {
         let Some((measured, variance)) = self.measured else { return };
         let profile = |region: &Measured| match region {
-            Measured::Estimate(estimate) => {
-                Some(Profile::new(estimate, max_size).with_noise(variance))
-            }
+            Measured::Estimate(estimate) => Some(Profile::new(estimate, max_size, variance)),
             Measured::Row(_) => None,
         };
         self.profiles = regions[tree.level(measured)].iter().filter_map(profile).collect();
@@ -174,7 +176,7 @@ fn measure_regions<R: RandomWords + ?Sized>(
 pub(super) fn evidence(
     plan: &ReleasePlan,
     tree: &Tree,
-    measured: Measurements,
+    measured: MeasuredRegions,
 ) -> Evidence<'static> {
     let cut_noise = cut_noise(plan, &measured.levels);
     let (mut estimates, mut rows) = (Vec::new(), Vec::new());

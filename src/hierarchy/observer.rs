@@ -2,6 +2,9 @@
 
 /// What there is to be told; each function does nothing unless it is given.
 pub trait Observer {
+    /// Called when a first look has decided which levels are measured: the first of them, and how
+    /// many regions all of them have.
+    fn levels_chosen(&mut self, _first: usize, _regions: usize) {}
     /// Called when one more region is measured.
     fn region_measured(&mut self) {}
     /// Called when all `regions` of a level are measured.

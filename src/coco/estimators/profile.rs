@@ -37,8 +37,9 @@ pub(crate) fn tells(share: f64, of_region: f64, of_other: f64) -> bool {
 }
 
 impl Profile {
-    /// `max_size`: the public K of the estimate and of all nodes below it.
-    pub fn new(estimate: &Estimate, max_size: u64) -> Profile {
+    /// `max_size`: the public K of the estimate and of all nodes below it. `variance`: of the noise
+    /// that it was measured with.
+    pub fn new(estimate: &Estimate, max_size: u64, variance: f64) -> Profile {
         let mut runs = estimate.runs().iter().peekable();
         let mut groups_below = |edge: u64| {
             let mut groups = 0;
@@ -50,13 +51,8 @@ impl Profile {
         Profile {
             groups: edges(max_size).map(&mut groups_below).collect(),
             histogram: estimate.histogram(),
-            variance: 0.0,
+            variance,
         }
-    }
-
-    /// Of an estimate from columns with noise of this variance.
-    pub fn with_noise(self, variance: f64) -> Profile {
-        Profile { variance, ..self }
     }
 
     /// The share of the region's groups that a region within it has, which has so many.

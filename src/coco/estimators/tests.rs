@@ -127,7 +127,7 @@ fn parents(max_size: u64) -> [Profile; 2] {
         |sizes| {
             let parent = of_groups(Estimator::Hg, 12, max_size, 1, 1.0);
             let parent = parent.estimate(&of_sizes(&sizes), |exact| exact);
-            Profile::new(&parent, max_size)
+            Profile::new(&parent, max_size, 0.0)
         },
     )
 }

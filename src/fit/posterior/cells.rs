@@ -67,7 +67,7 @@ pub(super) fn resized<'a>(
 /// Steps of s = 0, 1, 2, ... with weights proportional to q^s, between cells of one size. Weights
 /// are means over a cell's integers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kernel {
+pub(super) struct StepKernel {
     /// From a cell to itself and to the next one.
     own: f64,
     next: f64,
@@ -79,14 +79,21 @@ pub(super) struct Kernel {
     size: i64,
 }
 
-impl Kernel {
+impl StepKernel {
     /// Steps with this positive mean have q = mean / (1 + mean); if it is infinite, all steps have
     /// the same weight.
-    pub(super) fn new(mean: f64, size: i64) -> Kernel {
+    pub(super) fn new(mean: f64, size: i64) -> StepKernel {
         let h = size as f64;
         if mean == f64::INFINITY {
             let own = (h + 1.0) / (2.0 * h);
-            return Kernel { own, next: 1.0, further: 1.0, from_first: 1.0, ln_ratio: 0.0, size };
+            return StepKernel {
+                own,
+                next: 1.0,
+                further: 1.0,
+                from_first: 1.0,
+                ln_ratio: 0.0,
+                size,
+            };
         }
         let ln_ratio = -mean.recip().ln_1p();
         let rest = (1.0 + mean).recip(); // 1 - q
@@ -101,7 +108,7 @@ impl Kernel {
             let sum = h * (1.0 - rest * (h - 1.0) / 2.0);
             (sum, h * (h + 1.0) / 2.0 * (1.0 - rest * (h - 1.0) / 3.0))
         };
-        Kernel {
+        StepKernel {
             own: pairs / (h * h),
             next: ratio * sum * sum / (h * h),
             further: (ln_ratio * h).exp(),

@@ -4,7 +4,7 @@
 //! about [`LARGE`] together: its largest and its least that matter are then both in the range of
 //! floating point.
 
-use super::cells::{Kernel, Likelihood, Window, resized};
+use super::cells::{Likelihood, StepKernel, Window, resized};
 use super::marginal::{Marginal, Masses};
 use crate::fit::isotonic_l1;
 use crate::work::done;
@@ -22,7 +22,7 @@ const MOST_CELLS: usize = 1 << 22;
 const CELLS_PER_UNIT: usize = 4;
 
 /// Unknown integers 0 <= x_0 <= x_1 <= ... <= top that were observed with noise.
-pub(crate) struct Chain<'a> {
+pub(crate) struct MonotoneSequence<'a> {
     pub observed: &'a [i64],
     /// t
     pub scale: f64,
@@ -106,14 +106,14 @@ impl Forward {
     }
 }
 
-impl Chain<'_> {
+impl MonotoneSequence<'_> {
     /// An observation beyond the limits says as much as one at them.
     fn observed(&self, place: usize) -> i64 {
         self.observed[place].clamp(0, self.top)
     }
 
-    fn kernel(&self, place: usize, size: i64) -> Kernel {
-        Kernel::new(self.steps.map_or(f64::INFINITY, |steps| steps[place]), size)
+    fn kernel(&self, place: usize, size: i64) -> StepKernel {
+        StepKernel::new(self.steps.map_or(f64::INFINITY, |steps| steps[place]), size)
     }
 
     /// Windows to begin with.
@@ -320,7 +320,7 @@ mod tests {
         for top in 20..60 {
             let weights = [(3, 0.5), (17, 0.2), (top, 0.1), (top + 1, 0.3)];
             let (observed, begins) = ([5], [0.0, f64::NEG_INFINITY]);
-            let chain = Chain {
+            let chain = MonotoneSequence {
                 observed: &observed,
                 scale: 1.0,
                 top,

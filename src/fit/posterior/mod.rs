@@ -41,7 +41,7 @@ mod cells;
 mod chain;
 mod marginal;
 
-pub(crate) use chain::{Chain, Forward};
+pub(crate) use chain::{Forward, MonotoneSequence};
 pub(crate) use marginal::Marginal;
 
 #[cfg(test)]

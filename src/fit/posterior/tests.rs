@@ -1,11 +1,11 @@
-use super::{Chain, Marginal};
+use super::{Marginal, MonotoneSequence};
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// Passes until windows are fine enough: what all observations say, and how likely they are if the
 /// sequence begins at each place.
-fn settled(chain: &Chain) -> (Vec<Marginal>, Vec<f64>) {
+fn settled(chain: &MonotoneSequence) -> (Vec<Marginal>, Vec<f64>) {
     let mut windows = chain.windows();
     loop {
         let forward = chain.forward(windows).unwrap();
@@ -23,7 +23,7 @@ fn at_once(places: usize) -> Vec<f64> {
 }
 
 /// Every sequence of a chain, as values of which the first ones may be missing, with its weight.
-fn sequences(chain: &Chain) -> Vec<(Vec<Option<i64>>, f64)> {
+fn sequences(chain: &MonotoneSequence) -> Vec<(Vec<Option<i64>>, f64)> {
     let places = chain.observed.len();
     let mut all = vec![(vec![], 1.0)];
     for place in 0..places {
@@ -59,7 +59,7 @@ fn sequences(chain: &Chain) -> Vec<(Vec<Option<i64>>, f64)> {
 }
 
 /// The same from all sequences.
-fn by_enumeration(chain: &Chain) -> Vec<Marginal> {
+fn by_enumeration(chain: &MonotoneSequence) -> Vec<Marginal> {
     let all = sequences(chain);
     let sum = |of: &dyn Fn(&[Option<i64>]) -> f64| -> f64 {
         all.iter().map(|(values, weight)| weight * of(values)).sum()
@@ -101,7 +101,7 @@ proptest! {
         let begins = if late { late_begins } else { at_once(places.len()) };
         // what lies beyond the limits weighs as much as what is at them
         let within: Vec<i64> = observed.iter().map(|value| (*value).clamp(0, top)).collect();
-        let chain = |observed| Chain {
+        let chain = |observed| MonotoneSequence {
             observed,
             scale,
             top,
@@ -134,7 +134,7 @@ proptest! {
         let steps = vec![mean; observed.len()];
         let begins = at_once(observed.len());
         let steps = Some(&steps[..]);
-        let chain = Chain { observed: &observed, scale, top, steps, begins: &begins, weights: &[] };
+        let chain = MonotoneSequence { observed: &observed, scale, top, steps, begins: &begins, weights: &[] };
         let (values, _) = settled(&chain);
         let medians: Vec<i64> = values.iter().map(|value| value.median.unwrap()).collect();
         prop_assert!(medians.is_sorted() && medians[0] >= 0 && medians.last() <= Some(&top));
@@ -175,8 +175,14 @@ fn coarse_cells_are_as_good_as_single_integers() {
             let (steps, begins) = (vec![mean; 300], at_once(300));
             let top = truth[299];
             let steps = (!flat).then_some(&steps[..]);
-            let chain =
-                Chain { observed: &observed, scale, top, steps, begins: &begins, weights: &[] };
+            let chain = MonotoneSequence {
+                observed: &observed,
+                scale,
+                top,
+                steps,
+                begins: &begins,
+                weights: &[],
+            };
             let (coarse, _) = settled(&chain);
             let forward = chain.forward(chain.windows().of_integers(top)).unwrap();
             let fine = chain.posterior(&forward, None).unwrap().values;
@@ -203,8 +209,14 @@ fn spreads_are_those_of_errors() {
             let (truth, observed) = noisy(200, mean, scale, seed);
             let (steps, begins) = (vec![mean; 200], at_once(200));
             let (steps, top) = (Some(&steps[..]), 1 << 40);
-            let chain =
-                Chain { observed: &observed, scale, top, steps, begins: &begins, weights: &[] };
+            let chain = MonotoneSequence {
+                observed: &observed,
+                scale,
+                top,
+                steps,
+                begins: &begins,
+                weights: &[],
+            };
             for (value, truth) in settled(&chain).0.iter().zip(&truth) {
                 errors += ((value.median.unwrap() - truth) as f64).powi(2);
                 variances += value.variance;
@@ -221,7 +233,7 @@ fn with_hardly_any_noise_the_observations_are_the_values() {
     for mean in [0.01, 1e9, f64::INFINITY] {
         let (steps, begins) = (vec![mean; 7], at_once(7));
         let steps = Some(&steps[..]);
-        let chain = Chain {
+        let chain = MonotoneSequence {
             observed: &observed,
             scale: 1e-6,
             top: 1 << 60,
@@ -246,8 +258,14 @@ fn huge_values_and_scales_stay_in_range() {
         for mean in means {
             let (steps, begins) = (vec![mean; 400], at_once(400));
             let steps = Some(&steps[..]);
-            let chain =
-                Chain { observed: &observed, scale, top, steps, begins: &begins, weights: &[] };
+            let chain = MonotoneSequence {
+                observed: &observed,
+                scale,
+                top,
+                steps,
+                begins: &begins,
+                weights: &[],
+            };
             let (values, _) = settled(&chain);
             assert!(values.iter().all(|value| value.variance.is_finite()));
             let off = values
@@ -267,8 +285,14 @@ fn the_work_is_a_few_hundred_cells_for_each_place() {
         let (steps, begins) = (vec![mean; 2000], at_once(2000));
         let steps = Some(&steps[..]);
         let top = truth[1999];
-        let chain =
-            Chain { observed: &observed, scale: 100.0, top, steps, begins: &begins, weights: &[] };
+        let chain = MonotoneSequence {
+            observed: &observed,
+            scale: 100.0,
+            top,
+            steps,
+            begins: &begins,
+            weights: &[],
+        };
         let (mut windows, mut cells) = (chain.windows(), 0);
         loop {
             cells += windows.cells();
@@ -286,7 +310,7 @@ fn the_work_is_a_few_hundred_cells_for_each_place() {
 #[test]
 fn what_cannot_be_is_told() {
     let (begins, observed) = (at_once(2), [50, 0]);
-    let chain = Chain {
+    let chain = MonotoneSequence {
         observed: &observed,
         scale: 1e-3,
         top: 60,
@@ -295,7 +319,7 @@ fn what_cannot_be_is_told() {
         weights: &[],
     };
     assert!(chain.forward(chain.windows()).is_none());
-    let empty = Chain { observed: &[], begins: &[0.0], ..chain };
+    let empty = MonotoneSequence { observed: &[], begins: &[0.0], ..chain };
     let forward = empty.forward(empty.windows()).unwrap();
     assert_eq!(forward.ln_last(-1, 3), [f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY]);
     assert!(empty.posterior(&forward, None).unwrap().values.is_empty());

@@ -139,8 +139,8 @@ impl PlanError {
                 "Levels are counted from the root, which is a level of its own.".into()
             }
             PlanError::ShareCount { .. } => {
-                "Levels are counted from the root, which is a level of its own; without \
-                 budget_shares every level gets the same share."
+                "Levels are counted from the root, which is a level of its own; leave \
+                 budget_shares out for the default."
                     .into()
             }
             PlanError::Share(_) => "Example for three levels: '{0.2,0.3,0.5}'.".into(),

@@ -43,7 +43,7 @@ fn a_large_epsilon_goes_to_the_leaves() {
 }
 
 /// Sums of so many leaves know less of the root than the root itself: no level can get less than
-/// equal shares without being worse by more than a tenth, or nearly so.
+/// equal shares without being worse.
 #[test]
 fn a_small_epsilon_is_shared_equally_where_leaves_are_many() {
     for levels in [2, 3] {

@@ -72,6 +72,11 @@ impl<'a> Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
+    fn levels_chosen(&mut self, first: usize, regions: usize) {
+        (self.first, self.regions) = (first, regions);
+        self.begin();
+    }
+
     fn region_measured(&mut self) {
         if std::mem::take(&mut self.all_measured) {
             self.begin(); // the next plan's regions

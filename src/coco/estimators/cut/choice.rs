@@ -85,7 +85,7 @@ mod tests {
     fn the_cut_is_where_rows_are_as_good_as_columns() {
         let parent = falling(10_000.0);
         let groups: u64 = parent.runs().iter().map(|run| run.groups).sum();
-        let profile = Profile::new(&parent, 10_000);
+        let profile = Profile::new(&parent, 10_000, 0.0);
         for (scale, density) in [(0.5, 1.0), (1.0, 1.0), (10.0, 0.4), (100.0, 0.16f64)] {
             let ratio = |groups, size: f64| {
                 cut_below(&profile, &node(groups, 10_000, scale)) as f64 / (size / density.sqrt())
@@ -94,7 +94,7 @@ mod tests {
                 assert!((0.6..1.7).contains(&ratio), "{scale}: {ratio}");
             }
             let node = node(u64::MAX / 2, 1000, scale);
-            assert_eq!(cut_below(&Profile::new(&parent, 1000), &node), 1000);
+            assert_eq!(cut_below(&Profile::new(&parent, 1000, 0.0), &node), 1000);
         }
         assert!(cut_below(&profile, &node(1, 10_000, 1.0)) <= 2);
     }
@@ -103,13 +103,13 @@ mod tests {
     #[test]
     fn a_late_crowd_is_measured_by_columns() {
         let crowd = (100..200).map(|size| EstimatedRun { size, variance: 1.0, groups: 1000 });
-        let profile = Profile::new(&Estimate::new(crowd.collect()), 10_000);
+        let profile = Profile::new(&Estimate::new(crowd.collect()), 10_000, 0.0);
         assert_eq!(cut_below(&profile, &node(100_000, 10_000, 1.0)), 256);
     }
 
     #[test]
     fn an_estimate_without_groups_tells_nothing() {
-        assert_eq!(cut_below(&Profile::new(&Estimate::default(), 10), &node(5, 10, 1.0)), 0);
+        assert_eq!(cut_below(&Profile::new(&Estimate::default(), 10, 0.0), &node(5, 10, 1.0)), 0);
     }
 
     #[test]

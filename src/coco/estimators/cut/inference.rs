@@ -18,7 +18,7 @@ use super::prior::Smoothed;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::push_columns;
 use crate::coco::estimators::node::NoisyNode;
-use crate::fit::{Chain, Forward, Marginal, isotonic_l1};
+use crate::fit::{Forward, Marginal, MonotoneSequence, isotonic_l1};
 
 /// More columns or rows than these are fitted without inference.
 const MOST_PLACES: u64 = 1 << 15;
@@ -35,14 +35,14 @@ const MOST_GROUPS: u64 = 1 << 62;
 /// Passes that correct what is expected, at least.
 const ROUNDS: usize = 2;
 
-/// Whether so many columns and rows of a region are neither too many nor too noisy for [`Measured`].
+/// Whether so many columns and rows of a region are neither too many nor too noisy for [`NoisyNumbers`].
 pub(super) fn can_be_inferred(node: &NoisyNode, columns: u64, rows: u64) -> bool {
     let clear = node.parent.is_none() || node.scale <= LARGEST_SCALE_BELOW;
     clear && columns.max(rows) <= MOST_PLACES && node.groups <= MOST_GROUPS
 }
 
 /// The noisy numbers of a region.
-pub(super) struct Measured<'a> {
+pub(super) struct NoisyNumbers<'a> {
     pub node: &'a NoisyNode<'a>,
     pub columns: &'a [i64],
     /// In ascending order of the truth.
@@ -61,14 +61,14 @@ enum Columns<'a> {
 
 /// What is known of the groups at or above the cut.
 #[derive(Default)]
-struct Above {
+struct RowSizes {
     /// By how much each exceeds it, with a variance; in ascending order.
     sizes: Vec<(u64, f64)>,
     /// The logarithms of how likely the rows are with each number of such groups, the most first.
     ln_begins: Vec<f64>,
 }
 
-impl Measured<'_> {
+impl NoisyNumbers<'_> {
     /// `None` where nothing that is possible comes near the numbers.
     pub(super) fn estimate(&self, smoothed: Option<&Smoothed>) -> Option<Estimate> {
         let node = self.node;
@@ -86,7 +86,7 @@ impl Measured<'_> {
                 (least..).take(count).map(|c| smoothed.ln_last(c, observed, node.scale)).collect()
             }
         };
-        let Above { sizes, ln_begins } = self.sizes(&ln_begins)?;
+        let RowSizes { sizes, ln_begins } = self.sizes(&ln_begins)?;
         let values = match &columns {
             Columns::Passed(forward, steps) => {
                 let begins = self.begins();
@@ -116,8 +116,8 @@ impl Measured<'_> {
         begins
     }
 
-    fn chain_of_columns<'a>(&'a self, steps: &'a [f64], begins: &'a [f64]) -> Chain<'a> {
-        Chain {
+    fn chain_of_columns<'a>(&'a self, steps: &'a [f64], begins: &'a [f64]) -> MonotoneSequence<'a> {
+        MonotoneSequence {
             observed: self.columns,
             scale: self.node.scale,
             top: self.node.groups as i64,
@@ -149,9 +149,9 @@ impl Measured<'_> {
     }
 
     /// `ln_begins`: what the columns say of each number of groups at or above the cut.
-    fn sizes(&self, ln_begins: &[f64]) -> Option<Above> {
+    fn sizes(&self, ln_begins: &[f64]) -> Option<RowSizes> {
         if self.rows.is_empty() {
-            return Some(Above::default());
+            return Some(RowSizes::default());
         }
         let (node, cut) = (self.node, self.columns.len() as u64);
         let fit = isotonic_l1(self.rows).values;
@@ -166,7 +166,7 @@ impl Measured<'_> {
         }
         let mut windows = None;
         for round in 1.. {
-            let chain = Chain {
+            let chain = MonotoneSequence {
                 observed: self.rows,
                 scale: node.scale,
                 top: (node.max_size - cut) as i64,
@@ -179,7 +179,7 @@ impl Measured<'_> {
             if posterior.settled && round >= ROUNDS {
                 let size = |value: &Marginal| Some((value.median? as u64, value.variance));
                 let sizes = posterior.values.iter().filter_map(size).collect();
-                return Some(Above { sizes, ln_begins: posterior.ln_begins });
+                return Some(RowSizes { sizes, ln_begins: posterior.ln_begins });
             }
             expected = expected.corrected(&posterior.expected, first.as_ref());
             windows = Some(posterior.windows);
@@ -249,7 +249,7 @@ mod tests {
         assert!(!can_be_inferred(&node(&truth, 1.0), MOST_PLACES + 1, 0));
         assert!(!can_be_inferred(&node(&truth, 1.0), 0, MOST_PLACES + 1));
         let estimate = of_groups(Estimator::Cut, 100, MAX_SIZE, 1, 1.0).estimate(&truth, |n| n);
-        let profile = crate::coco::Profile::new(&estimate, MAX_SIZE);
+        let profile = crate::coco::Profile::new(&estimate, MAX_SIZE, 0.0);
         let below = |scale| NoisyNode { parent: Some(&profile), ..node(&truth, scale) };
         assert!(can_be_inferred(&below(LARGEST_SCALE_BELOW), 10, 10));
         assert!(!can_be_inferred(&below(1.1 * LARGEST_SCALE_BELOW), 10, 10));

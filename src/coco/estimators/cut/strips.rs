@@ -52,7 +52,7 @@
 //! the root's error was up to 20 % larger.
 
 use super::choice::cut_here;
-use super::inference::{Measured, can_be_inferred};
+use super::inference::{NoisyNumbers, can_be_inferred};
 use super::prior::ColumnPrior;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::{columns, push_columns};
@@ -112,7 +112,7 @@ impl Strips<'_> {
             return self.joined(&columns, &isotonic_l2(rows));
         }
         let rows: Vec<i64> = rows.collect();
-        let measured = Measured { node, columns: &noisy, rows: &rows, above };
+        let measured = NoisyNumbers { node, columns: &noisy, rows: &rows, above };
         let estimate = measured.estimate(smoothed.as_ref());
         estimate.unwrap_or_else(|| self.joined(&columns, &isotonic_l2(rows.into_iter())))
     }

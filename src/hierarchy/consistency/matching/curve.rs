@@ -72,14 +72,14 @@ impl Step {
 }
 
 /// Of the second of two lists, size by size.
-struct Weights {
+struct WeightsBySize {
     of_stretch: Vec<f64>,
     /// The sum over all sizes before a stretch.
     before: Vec<f64>,
 }
 
-impl Weights {
-    fn new(of_stretch: Vec<f64>) -> Weights {
+impl WeightsBySize {
+    fn new(of_stretch: Vec<f64>) -> WeightsBySize {
         let mut sum = 0.0;
         let before = (0..).zip(&of_stretch).map(|(stretch, weight)| {
             let before = sum;
@@ -87,7 +87,7 @@ impl Weights {
             before
         });
         let before = before.collect();
-        Weights { of_stretch, before }
+        WeightsBySize { of_stretch, before }
     }
 
     /// The sum over all sizes before this one. A group of that size in the second list is as far
@@ -105,7 +105,7 @@ impl Weights {
 fn means(
     one: impl Iterator<Item = (u64, u128)>,
     other: impl Iterator<Item = (u64, u128)>,
-    weights: &Weights,
+    weights: &WeightsBySize,
 ) -> Vec<(u64, u128)> {
     let mut means = Vec::new();
     let mut other = other;
@@ -214,7 +214,7 @@ impl Curve {
             let own = OWN * own;
             if own > 0.0 { own / (own + sum) } else { 0.0 }
         };
-        let weights = Weights::new(variances.iter().zip(&sums).map(weight).collect());
+        let weights = WeightsBySize::new(variances.iter().zip(&sums).map(weight).collect());
         poll();
         let mut means = means(own, parts.into_iter(), &weights);
         poll();
@@ -328,14 +328,18 @@ pub(super) mod tests {
     /// The region's own sizes from 6 on are known, those before less well.
     #[test]
     fn weights_are_those_of_the_sizes_between() {
-        let weights = Weights::new(vec![0.5, 0.5, 0.25, 0.25, 0.1, 0.0]);
+        let weights = WeightsBySize::new(vec![0.5, 0.5, 0.25, 0.25, 0.1, 0.0]);
         let expected = [0.0, 0.5, 1.0, 1.25, 1.5, 1.6, 1.7, 1.7];
         for (size, sum) in (0..).zip(expected) {
             assert!((weights.upto(size) - sum).abs() < 1e-12);
         }
-        let means = means([(7, 8)].into_iter(), [(2, 8)].into_iter(), &weights);
+        let mean =
+            |one: (u64, u128), other| means([one].into_iter(), [other].into_iter(), &weights);
         // 7 - 0.7
-        assert_eq!(means, [(6, 6), (7, 2)]);
+        assert_eq!(mean((7, 8), (2, 8)), [(6, 6), (7, 2)]);
+        // so many are beyond the precision of a mean, and stay where both have them
+        let many = (1, ((1 << 51) + 1) * PARTS);
+        assert_eq!(mean(many, many), [many]);
     }
 
     proptest! {
@@ -375,7 +379,7 @@ pub(super) mod tests {
         };
         let (parent, truth) = (falling(1_000_000), falling(20_000));
         let exact: Vec<(u64, u64)> = runs(&parent);
-        let profile = Profile::new(&estimate(&exact), MAX_SIZE);
+        let profile = Profile::new(&estimate(&exact), MAX_SIZE, 0.0);
         let counts = |histogram: &Coco| -> Vec<f64> {
             let mut counts = vec![0.0; MAX_SIZE as usize];
             for run in histogram.runs().iter().filter(|run| run.size < MAX_SIZE) {
