@@ -99,4 +99,16 @@ CREATE FUNCTION @extschema@.dp_emd(released @extschema@.dp_coco, exact @extschem
 COMMENT ON FUNCTION @extschema@.dp_emd(@extschema@.dp_coco, @extschema@.coco) IS
     'how many entities a release is off by, which is CONFIDENTIAL as the exact data are';
 
+CREATE FUNCTION @extschema@.dp_histogram_intervals(
+        h @extschema@.dp_coco, epsilon float8, max_size bigint DEFAULT 10000,
+        method text DEFAULT 'auto', confidence float8 DEFAULT 0.9,
+        simultaneous boolean DEFAULT false)
+    RETURNS TABLE (statistic text, size bigint, value float8, lower float8, upper float8)
+    AS 'MODULE_PATHNAME', 'dp_histogram_intervals_wrapper'
+    LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_histogram_intervals(
+        @extschema@.dp_coco, float8, bigint, text, float8, boolean)
+    IS 'the error bars of a released histogram, from the arguments that it was released with';
+
 

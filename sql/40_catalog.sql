@@ -162,6 +162,7 @@ CREATE TABLE dp.release (
     charge bigint NOT NULL, -- no foreign key: a snapshot taken before the charge does not see it
     released_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     parameters jsonb NOT NULL,
+    level_epsilons float8[], -- NULL where one release was chosen among several
     UNIQUE (dataset, name)
 );
 COMMENT ON TABLE dp.release IS 'releases that were stored under a name, which dp.releases shows';

@@ -66,6 +66,17 @@ COMMENT ON FUNCTION @extschema@.dp_explain_hierarchy(
         int)
     IS 'the expected error of dp_hierarchy_release by each method, from what is public';
 
+CREATE FUNCTION @extschema@.dp_hierarchy_intervals(
+        dataset text, release text, confidence float8 DEFAULT 0.9,
+        simultaneous boolean DEFAULT false)
+    RETURNS TABLE (level int, path text[], statistic text, size bigint, value float8,
+                   lower float8, upper float8)
+    AS 'MODULE_PATHNAME', 'dp_hierarchy_intervals_wrapper'
+    LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_hierarchy_intervals(text, text, float8, boolean) IS
+    'the error bars of a stored release, for nothing: released numbers are all that is read';
+
 CREATE FUNCTION @extschema@.dp_hierarchy_consistent(
         source regclass, consistency text DEFAULT 'matching', totals regclass DEFAULT NULL)
     RETURNS TABLE (level int, path text[], size bigint, groups bigint)

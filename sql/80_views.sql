@@ -65,13 +65,16 @@ COMMENT ON VIEW dp.ledger IS
 
 CREATE VIEW dp.releases WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
-           (SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id) AS regions
+           (SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id) AS regions,
+           r.level_epsilons
       FROM dp.release AS r
       JOIN dp.dataset AS d ON d.id = r.dataset
       JOIN dp.charge AS c ON c.id = r.charge
      WHERE d.dropped_at IS NULL;
 COMMENT ON VIEW dp.releases IS
     'releases that were stored under a name, with the parameters they were made with';
+COMMENT ON COLUMN dp.releases.level_epsilons IS
+    'what each level''s measurement was calibrated to, from the root down; NULL: not measured';
 
 CREATE VIEW dp.release_rows WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,

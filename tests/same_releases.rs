@@ -102,7 +102,7 @@ mod library {
         let observer: &mut dyn Observer = &mut ();
         let released: Result<Released, ReleaseError> =
             Receipt::uncharged(mechanism).release(&tree, leaves, &mut words, threads, observer);
-        let Released { histograms, errors } = released.map_err(|error| error.to_string())?;
+        let Released { histograms, errors, .. } = released.map_err(|error| error.to_string())?;
         Ok((histograms.iter().map(|released| pairs(released.histogram())).collect(), errors))
     }
 

@@ -3,6 +3,7 @@
 //! docs/accuracy.md.
 
 mod check;
+mod coverage;
 mod data;
 mod emd;
 mod l1;
@@ -32,12 +33,17 @@ a directory. RUNS is at least 2; the errors depend on it alone, the times on the
 \"quick\" takes its place for a check with fewer and smaller data in 2 minutes, which fails where a
 release breaks a promise or what is released by default is worse than the published methods.
 
-cargo run --profile pure --no-default-features --example accuracy -- RUNS|quick DIRECTORY";
+With the word \"coverage\" before RUNS it writes coverage.md, how often error bars hold what is true.
+
+cargo run --profile pure --no-default-features --example accuracy -- [coverage] RUNS|quick DIRECTORY";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["quick", directory] => check::quick(Path::new(directory)),
+        ["coverage", runs, directory] if runs.parse().is_ok_and(|runs: usize| runs > 0) => {
+            cover(runs.parse().unwrap_or_default(), Path::new(directory))
+        }
         [runs, directory] if runs.parse().is_ok_and(|runs: usize| runs > 1) => {
             full(runs.parse().unwrap_or_default(), Path::new(directory))
         }
@@ -78,4 +84,9 @@ fn full(runs: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
         + &l1::report::report(&counts)
         + &times::report(census, &times);
     Ok(std::fs::write(directory.join("accuracy.md"), text)?)
+}
+
+/// The error bars alone.
+fn cover(runs: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
+    Ok(std::fs::write(directory.join("coverage.md"), coverage::page(runs)?)?)
 }

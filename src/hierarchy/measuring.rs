@@ -21,6 +21,13 @@ pub(super) struct MeasuredRegions {
     levels: Vec<Option<LevelMeasurement>>,
 }
 
+impl MeasuredRegions {
+    /// What each level's measurement was calibrated to.
+    pub(super) fn epsilons(&self) -> Vec<Option<f64>> {
+        self.levels.iter().map(|level| level.as_ref().map(LevelMeasurement::epsilon)).collect()
+    }
+}
+
 /// What the plan's consistency method wants to know of every region. `truth`: in the tree's order.
 ///
 /// A level that is adapted to one above is measured after it: the levels compose sequentially, and

@@ -6,6 +6,7 @@ mod consistency;
 mod distance;
 mod explain;
 mod histogram;
+mod intervals;
 mod measurement;
 mod measuring;
 mod noisy_table;
@@ -24,6 +25,9 @@ pub use consistency::{
 };
 pub use explain::{Candidate, ExpectedError, MAX_GROUPS_OF_HG, candidates, expected_errors};
 pub use histogram::HistogramMechanism;
+pub use intervals::{
+    Confidence, Interval, REPLICATES, RegionIntervals, SizeIntervals, Statistic, intervals,
+};
 pub use measurement::{LevelMeasurement, RegionMeasurement};
 pub use noisy_table::{NoisyTable, NoisyTableError, RegionRows};
 pub use observer::Observer;

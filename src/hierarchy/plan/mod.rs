@@ -154,6 +154,25 @@ impl ReleasePlan {
         parts.into_iter().map(measurement).collect()
     }
 
+    /// The plan that a first look led to: what it calibrated each level's measurement to, None
+    /// where nothing was measured. A plan without a first look stays as it is.
+    ///
+    /// Errors: not one for each level, or one that cannot be sampled.
+    pub(super) fn with_levels(&self, epsilons: &[Option<f64>]) -> Result<ReleasePlan, PlanError> {
+        if self.look.is_none() {
+            return Ok(self.clone());
+        }
+        if epsilons.len() != self.levels.len() {
+            return Err(PlanError::ShareCount { got: epsilons.len(), levels: self.levels.len() });
+        }
+        let measurement = |epsilon: &Option<f64>| {
+            let scale = |error| PlanError::Scale { value: self.epsilon.value(), error };
+            epsilon.map(|epsilon| self.measurement_of(epsilon).map_err(scale)).transpose()
+        };
+        let levels = epsilons.iter().map(measurement).collect::<Result<_, _>>()?;
+        Ok(ReleasePlan { levels, look: None, ..self.clone() })
+    }
+
     /// The whole budget: what is charged.
     pub fn epsilon(&self) -> Epsilon {
         self.epsilon

@@ -77,6 +77,8 @@ pub(super) fn sums(tree: &Tree, leaves: Vec<Coco>) -> Result<Vec<Coco>, ReleaseE
 /// The plan has as many levels as the tree. `threads`: the most that measure regions at a time,
 /// this one included; what is released does not depend on it.
 ///
+/// With what each level's measurement was calibrated to, None where nothing was measured.
+///
 /// Errors: see [`ReleaseError`].
 pub(super) fn release_sums<R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
@@ -85,16 +87,17 @@ pub(super) fn release_sums<R: RandomWords + ?Sized>(
     words: &mut R,
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
-) -> Result<Vec<DpCoco>, ReleaseError> {
+) -> Result<(Vec<DpCoco>, Vec<Option<f64>>), ReleaseError> {
     let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
     plan.check_regions(&per_level)?;
     let measured = measure(plan, tree, truth.as_ref(), words, threads, observer)?;
     let totals: Vec<u64> = truth.as_ref().iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
+    let epsilons = measured.epsilons();
     let evidence = evidence(plan, tree, measured);
     let known = KnownRegions { tree, evidence, totals: Some(KnownTotals::Regions(&totals)) };
     let consistent = plan.consistency().apply(known, observer);
-    Ok(consistent.histograms.into_iter().map(DpCoco::new).collect())
+    Ok((consistent.histograms.into_iter().map(DpCoco::new).collect(), epsilons))
 }
 
 #[cfg(test)]

@@ -91,6 +91,9 @@ pub struct Released {
     /// Each candidate's name and noisy error, how many entities it is off by in all regions of all
     /// levels together; the first of the least is `histograms`. Empty where there was no choice.
     pub errors: Vec<(String, i64)>,
+    /// What each level's measurement was calibrated to, None where nothing was measured. Empty
+    /// where there was a choice.
+    pub epsilons: Vec<Option<f64>>,
 }
 
 impl Mechanism {
@@ -151,6 +154,17 @@ impl Mechanism {
         }
     }
 
+    /// The mechanism as it was carried out, with the levels' epsilons that a first look led to: see
+    /// [`Released::epsilons`]. Without a first look it stays as it is.
+    ///
+    /// Errors: not one for each level, or one that cannot be sampled.
+    pub fn with_levels(&self, epsilons: &[Option<f64>]) -> Result<Mechanism, PlanError> {
+        match self {
+            Mechanism::Plan(plan) => plan.with_levels(epsilons).map(Mechanism::Plan),
+            Mechanism::Selection(_) => Ok(self.clone()),
+        }
+    }
+
     pub fn max_size(&self) -> u64 {
         self.plans()[0].max_size()
     }
@@ -196,8 +210,9 @@ impl Mechanism {
     ) -> Result<Released, ReleaseError> {
         match self {
             Mechanism::Plan(plan) => {
-                let histograms = release_sums(plan, tree, truth, words, threads, observer)?;
-                Ok(Released { histograms, errors: vec![] })
+                let (histograms, epsilons) =
+                    release_sums(plan, tree, truth, words, threads, observer)?;
+                Ok(Released { histograms, errors: vec![], epsilons })
             }
             Mechanism::Selection(selection) => {
                 selection.release_sums(tree, truth.as_ref(), words, threads, observer)
@@ -243,10 +258,10 @@ impl Selection {
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
-        let mut selected = Released { histograms: vec![], errors: vec![] };
+        let mut selected = Released { histograms: vec![], errors: vec![], epsilons: vec![] };
         let mut least = i64::MAX;
         for (name, plan) in self.names.iter().zip(&self.candidates) {
-            let histograms = release_sums(plan, tree, truth, words, threads, observer)?;
+            let (histograms, _) = release_sums(plan, tree, truth, words, threads, observer)?;
             let error = total_error(tree, &histograms, truth);
             let noisy = self.noise.add(error, words);
             if selected.errors.is_empty() || noisy < least {

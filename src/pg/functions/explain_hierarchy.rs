@@ -1,9 +1,10 @@
 //! What a release of a hierarchy would be like, before it is made.
 
+use super::watch::SimulationWatch;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Mechanism, Observer, Prior, ReleaseRequest, Shape,
-    Tree, candidates, expected_errors,
+    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Mechanism, Prior, ReleaseRequest, Shape, Tree,
+    candidates, expected_errors,
 };
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{
@@ -13,7 +14,6 @@ use crate::pg::release::stored::{find_release_by_name, read_release};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use pgrx::prelude::*;
-use std::time::{Duration, Instant};
 
 /// A mean needs two numbers to tell how far it is off.
 const SIMULATIONS: std::ops::RangeInclusive<u32> = 2..=1000;
@@ -86,13 +86,8 @@ fn dp_explain_hierarchy(
     let candidates = candidates(groups)?;
 
     let mechanisms: Vec<&Mechanism> = candidates.iter().map(|c| &c.mechanism).collect();
-    progress.steps(Phase::Simulating, simulations as usize);
-    let mut watch = SimulationWatch {
-        progress: &progress,
-        simulations,
-        candidates: mechanisms.len(),
-        told: Instant::now(),
-    };
+    let what = format!("by each of {} candidates", mechanisms.len());
+    let mut watch = SimulationWatch::new(&progress, simulations, what);
     let expected = expected_errors(&mechanisms, &tree, &prior, simulations, threads(), &mut watch)
         .map_err(not_carried_out)?;
     let obtained = format!("simulation: {simulations} releases of {}", known.describe());
@@ -240,27 +235,4 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
     let (tree, leaves) = Tree::from_leaves(depth, leaves).map_err(internal)?;
     let groups = leaves.iter().map(Coco::groups).fold(0, u64::saturating_add);
     Ok((tree, Prior::Leaves(leaves), groups))
-}
-
-/// Lets the simulations be cancelled, and tells how far they have come.
-struct SimulationWatch<'a> {
-    progress: &'a Progress,
-    simulations: u32,
-    candidates: usize,
-    told: Instant,
-}
-
-impl Observer for SimulationWatch<'_> {
-    fn simulated(&mut self, rounds: u32) {
-        const QUIET: Duration = Duration::from_secs(2);
-        self.progress.step();
-        if self.told.elapsed() >= QUIET && rounds < self.simulations {
-            self.told = Instant::now();
-            pgrx::notice!(
-                "simulated {rounds} of {} releases by each of {} candidates",
-                self.simulations,
-                self.candidates
-            );
-        }
-    }
 }

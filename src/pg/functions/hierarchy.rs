@@ -130,14 +130,14 @@ fn release(
         },
         |(tree, leaves), receipt, words| {
             let charge = *receipt.entry();
-            let histograms = measure(receipt, &tree, leaves, words, progress)?;
+            let released = measure(receipt, &tree, leaves, words, progress)?;
             if let Some(Named { dataset, name, parameters }) = named {
                 progress.phase(Phase::Storing);
-                store_release(dataset, name, charge, parameters, tree.regions(), &histograms)
+                store_release(dataset, name, charge, parameters, tree.regions(), &released)
                     .map_err(Failure::Store)?;
             }
             let paths = tree.regions().iter().map(|region| region.path.clone());
-            Ok(paths.zip(histograms).collect())
+            Ok(paths.zip(released.histograms).collect())
         },
     )
 }
@@ -148,12 +148,11 @@ fn measure(
     leaves: Vec<Coco>,
     words: &mut SystemWords,
     progress: &Progress,
-) -> std::result::Result<Vec<DpCoco>, Failure> {
+) -> std::result::Result<Released, Failure> {
     let mut watch = Watch::release(progress, receipt.mechanism(), tree);
-    let Released { histograms, errors } =
-        receipt.release(tree, leaves, words, threads(), &mut watch)?;
-    tell_selection(&errors);
-    Ok(histograms)
+    let released = receipt.release(tree, leaves, words, threads(), &mut watch)?;
+    tell_selection(&released.errors);
+    Ok(released)
 }
 
 /// The noisy errors of the candidates among which one was selected, if any.

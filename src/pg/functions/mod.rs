@@ -2,8 +2,8 @@
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
 //! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
-//! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`consistent`],
-//! [`accessors`]), aggregates, the owner's functions
+//! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`intervals`],
+//! [`consistent`], [`accessors`]), aggregates, the owner's functions
 //! ([`datasets`], [`access`], [`budget`]), and progress.
 
 mod access;
@@ -16,6 +16,7 @@ mod explain_hierarchy;
 mod explain_ranges;
 mod hierarchy;
 mod histogram;
+mod intervals;
 mod progress;
 mod ranges;
 mod watch;

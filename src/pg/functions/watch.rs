@@ -101,3 +101,34 @@ impl Observer for Watch<'_> {
         self.progress.step();
     }
 }
+
+/// Lets simulations be cancelled, and tells how far they have come.
+pub(super) struct SimulationWatch<'a> {
+    progress: &'a Progress,
+    simulations: u32,
+    /// Of what or by what.
+    what: String,
+    told: Instant,
+}
+
+impl<'a> SimulationWatch<'a> {
+    pub(super) fn new(
+        progress: &'a Progress,
+        simulations: u32,
+        what: String,
+    ) -> SimulationWatch<'a> {
+        progress.steps(Phase::Simulating, simulations as usize);
+        SimulationWatch { progress, simulations, what, told: Instant::now() }
+    }
+}
+
+impl Observer for SimulationWatch<'_> {
+    fn simulated(&mut self, rounds: u32) {
+        self.progress.step();
+        if self.told.elapsed() >= Watch::QUIET && rounds < self.simulations {
+            self.told = Instant::now();
+            let SimulationWatch { simulations, what, .. } = self;
+            pgrx::notice!("simulated {rounds} of {simulations} releases {what}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Releases that are stored under a name, and served again without a charge.
 
 use crate::coco::DpCoco;
-use crate::hierarchy::Region;
+use crate::hierarchy::{Region, Released};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error};
 use crate::pg::server::catalog::{execute, read_catalog};
@@ -102,12 +102,20 @@ pub(crate) fn store_release(
     charge: i64,
     parameters: &serde_json::Value,
     regions: &[Region],
-    histograms: &[DpCoco],
+    released: &Released,
 ) -> Result<()> {
+    // of a choice among several releases there is none
+    let epsilons = (!released.epsilons.is_empty()).then(|| released.epsilons.clone());
     let id = execute(
-        "INSERT INTO dp.release (dataset, name, charge, parameters) VALUES ($1, $2, $3, $4::jsonb) \
-         RETURNING id",
-        &[dataset.id.into(), name.into(), charge.into(), parameters.to_string().into()],
+        "INSERT INTO dp.release (dataset, name, charge, parameters, level_epsilons) \
+         VALUES ($1, $2, $3, $4::jsonb, $5) RETURNING id",
+        &[
+            dataset.id.into(),
+            name.into(),
+            charge.into(),
+            parameters.to_string().into(),
+            epsilons.into(),
+        ],
         |row| row.get::<i64>(1),
     )?
     .flatten();
@@ -116,7 +124,7 @@ pub(crate) fn store_release(
          VALUES ($1, $2, $3, $4::{}.dp_coco)",
         extension_schema()?
     );
-    for (n, (region, histogram)) in (0i64..).zip(regions.iter().zip(histograms)) {
+    for (n, (region, histogram)) in (0i64..).zip(regions.iter().zip(&released.histograms)) {
         pgrx::check_for_interrupts!();
         let text = histogram.histogram().to_string();
         let arguments = [id.into(), n.into(), region.path.clone().into(), text.into()];

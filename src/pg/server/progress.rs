@@ -43,18 +43,22 @@ pub(crate) enum Function {
     ExplainHierarchy,
     ExplainRanges,
     HierarchyConsistent,
+    HierarchyIntervals,
     HierarchyRelease,
+    HistogramIntervals,
     RangeRelease,
     RangeSums,
 }
 
 impl Function {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 9] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
         "dp_hierarchy_consistent",
+        "dp_hierarchy_intervals",
         "dp_hierarchy_release",
+        "dp_histogram_intervals",
         "dp_range_release",
         "dp_range_sums",
     ];

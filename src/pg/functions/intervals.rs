@@ -1,0 +1,131 @@
+//! Error bars of what was released: `dp_hierarchy_intervals`, `dp_histogram_intervals`.
+
+use super::histogram::HistogramRequest;
+use super::watch::SimulationWatch;
+use crate::coco::DpCoco;
+use crate::hierarchy::{
+    Confidence, Interval, Mechanism, REPLICATES, RegionIntervals, Tree, intervals,
+};
+use crate::pg::errors::{Result, internal, invalid, not_carried_out, required};
+use crate::pg::release::published::Published;
+use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::server::settings::threads;
+use pgrx::prelude::*;
+
+/// Post-processing: nothing private is read, nothing spent. Whoever may read what was released may
+/// ask.
+#[pg_extern(stable, parallel_restricted)]
+fn dp_hierarchy_intervals(
+    dataset: Option<&str>,
+    release: Option<&str>,
+    confidence: Option<f64>,
+    simultaneous: Option<bool>,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(level, i32),
+            name!(path, Vec<String>),
+            name!(statistic, &'static str),
+            name!(size, Option<i64>),
+            name!(value, f64),
+            name!(lower, f64),
+            name!(upper, f64),
+        ),
+    >,
+> {
+    let dataset = required(dataset, "dataset")?;
+    let release = required(release, "release")?;
+    let confidence = checked(confidence, simultaneous)?;
+    let progress = Progress::start(Function::HierarchyIntervals, Phase::Checking);
+    let published = Published::find(dataset, release)?;
+    let mechanism = published.mechanism()?;
+    let (tree, released) = published.regions()?;
+    let bars = bars(&progress, &mechanism, &tree, &released, confidence)?;
+    let paths: Vec<Vec<String>> = tree.regions().iter().map(|region| region.path.clone()).collect();
+    Ok(TableIterator::new(paths.into_iter().zip(bars).flat_map(|(path, bars)| {
+        rows(&bars).into_iter().map(move |(statistic, size, interval)| {
+            let Interval { value, lower, upper } = interval;
+            (path.len() as i32, path.clone(), statistic, size, value, lower, upper)
+        })
+    })))
+}
+
+/// The same of one histogram, by how it was released.
+#[pg_extern(stable, parallel_restricted)]
+fn dp_histogram_intervals(
+    h: Option<DpCoco>,
+    epsilon: Option<f64>,
+    max_size: Option<i64>,
+    method: Option<&str>,
+    confidence: Option<f64>,
+    simultaneous: Option<bool>,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(statistic, &'static str),
+            name!(size, Option<i64>),
+            name!(value, f64),
+            name!(lower, f64),
+            name!(upper, f64),
+        ),
+    >,
+> {
+    let released = required(h, "h")?;
+    let request = HistogramRequest::new(epsilon, max_size, method)?;
+    let confidence = checked(confidence, simultaneous)?;
+    let mechanism = request.as_hierarchy()?;
+    let largest = released.histogram().runs().last().map_or(0, |run| run.size);
+    if largest > mechanism.max_size() {
+        return Err(invalid(
+            format!(
+                "h has groups of size {largest}, which are more than max_size, {}",
+                mechanism.max_size()
+            ),
+            "Give the arguments that h was released with.",
+        ));
+    }
+    let progress = Progress::start(Function::HistogramIntervals, Phase::Checking);
+    let (tree, _) = Tree::from_leaves(0, vec![(vec![], ())]).map_err(internal)?;
+    let bars = bars(&progress, &mechanism, &tree, &[released], confidence)?;
+    let rows: Vec<_> = bars.iter().flat_map(rows).collect();
+    Ok(TableIterator::new(rows.into_iter().map(|(statistic, size, interval)| {
+        let Interval { value, lower, upper } = interval;
+        (statistic, size, value, lower, upper)
+    })))
+}
+
+fn checked(confidence: Option<f64>, simultaneous: Option<bool>) -> Result<Confidence> {
+    let level = required(confidence, "confidence")?;
+    Confidence::new(level, required(simultaneous, "simultaneous")?).ok_or_else(|| {
+        let [least, most] = Confidence::LEVELS;
+        invalid(
+            format!("confidence must be from {least} to {most}, got {level}"),
+            "0.9 gives bars that hold the true number nine times in ten.",
+        )
+    })
+}
+
+fn bars(
+    progress: &Progress,
+    mechanism: &Mechanism,
+    tree: &Tree,
+    released: &[DpCoco],
+    confidence: Confidence,
+) -> Result<Vec<RegionIntervals>> {
+    let mut watch =
+        SimulationWatch::new(progress, REPLICATES as u32, "of what was released".into());
+    intervals(mechanism, tree, released, confidence, threads(), &mut watch).map_err(not_carried_out)
+}
+
+/// What the columns `statistic`, `size` and the numbers say.
+fn rows(bars: &RegionIntervals) -> Vec<(&'static str, Option<i64>, Interval)> {
+    let sizes = bars.sizes().flat_map(|bars| {
+        let size = Some(bars.size as i64);
+        [("groups_of_size", size, bars.of_size), ("groups_up_to_size", size, bars.up_to_size)]
+    });
+    let statistics =
+        bars.statistics().map(|(statistic, interval)| (statistic.name(), None, interval));
+    sizes.chain(statistics).collect()
+}

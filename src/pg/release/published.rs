@@ -1,0 +1,99 @@
+//! Stored releases as everyone may read them: what they hold, and by what they were made.
+
+use super::stored::read_release;
+use crate::coco::{Coco, DpCoco};
+use crate::hierarchy::{Mechanism, ReleaseRequest, Tree};
+use crate::pg::errors::{Result, error, internal, unfit};
+use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::select::read_rows;
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+use serde::Deserialize;
+
+/// A stored release.
+pub(crate) struct Published {
+    id: i64,
+    levels: usize,
+    rows_per_unit: u32,
+    asked: Parameters,
+    /// What each level's measurement was calibrated to; None where that is not known.
+    epsilons: Option<Vec<Option<f64>>>,
+}
+
+/// What it was asked for.
+#[derive(Deserialize)]
+struct Parameters {
+    epsilon: f64,
+    estimators: Vec<String>,
+    consistency: String,
+    max_size: i64,
+    budget_shares: Option<Vec<f64>>,
+}
+
+impl Published {
+    /// Errors: there is none; the caller may not read `dp.release_rows`.
+    pub(crate) fn find(dataset: &str, release: &str) -> Result<Published> {
+        // with the caller's rights: who may read the rows may read what follows from them
+        read_rows("SELECT FROM dp.release_rows WHERE false", |_| Ok(()))?;
+        let sql = format!(
+            "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, d.max_rows_per_unit, \
+                    r.parameters::text, r.level_epsilons \
+               FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset \
+              WHERE d.name = {} AND d.dropped_at IS NULL AND r.name = {}",
+            quote_literal(dataset),
+            quote_literal(release)
+        );
+        let mut found = None;
+        read_catalog(&sql, |row| {
+            let parameters: String = row.get(4).unwrap_or_default();
+            found = Some(Published {
+                id: row.get(1).unwrap_or_default(),
+                levels: row.get::<i32>(2).unwrap_or(1).unsigned_abs() as usize,
+                rows_per_unit: row.get::<i32>(3).unwrap_or(1).unsigned_abs(),
+                asked: serde_json::from_str(&parameters).map_err(internal)?,
+                epsilons: row.get(5),
+            });
+            Ok(())
+        })?;
+        found.ok_or_else(|| {
+            error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                format!("release \"{release}\" of dataset \"{dataset}\" does not exist"),
+            )
+            .set_hint("The view dp.releases lists the stored releases.")
+        })
+    }
+
+    /// By which it was made, with what its levels got.
+    pub(crate) fn mechanism(&self) -> Result<Mechanism> {
+        let asked = &self.asked;
+        let mechanism = Mechanism::new(&ReleaseRequest {
+            levels: self.levels,
+            epsilon: asked.epsilon,
+            estimators: asked.estimators.clone(),
+            consistency: asked.consistency.clone(),
+            max_size: asked.max_size,
+            shares: asked.budget_shares.clone(),
+            rows_per_unit: self.rows_per_unit,
+        })
+        .map_err(unfit)?;
+        match &self.epsilons {
+            Some(epsilons) => mechanism.with_levels(epsilons).map_err(unfit),
+            None => Ok(mechanism),
+        }
+    }
+
+    /// The regions, and one histogram for each in their order.
+    pub(crate) fn regions(&self) -> Result<(Tree, Vec<DpCoco>)> {
+        let stored = read_release(self.id)?;
+        let leaves = stored.iter().filter(|(path, _)| path.len() + 1 == self.levels);
+        let leaves: Vec<(Vec<String>, Coco)> =
+            leaves.map(|(path, _)| (path.clone(), Coco::default())).collect();
+        let (tree, _) = Tree::from_leaves(self.levels - 1, leaves).map_err(internal)?;
+        let paths = tree.regions().iter().map(|region| &region.path);
+        if !paths.eq(stored.iter().map(|(path, _)| path)) {
+            return Err(internal("the regions of a stored release are not those of a tree"));
+        }
+        Ok((tree, stored.into_iter().map(|(_, histogram)| histogram).collect()))
+    }
+}
