@@ -1,4 +1,5 @@
 -- Error bars: dp_hierarchy_intervals of a stored release, dp_histogram_intervals of a histogram. Post-processing, for whoever may read what was released.
+SET client_min_messages = warning; -- the errors of the candidates are noisy
 CREATE TABLE household (id int UNIQUE, state text NOT NULL);
 INSERT INTO household SELECT i, CASE WHEN i <= 100 THEN 'small' ELSE 'large' END FROM generate_series(1, 1000) AS i;
 INSERT INTO household VALUES (NULL, 'no group');
@@ -12,9 +13,9 @@ SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1, '{cut}', 
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1, '{select:cut|Hc}', 'matching', 50, name => 'choice');
 
 -- what each level got is shown: all that the first look left; what the caller said; nothing where nothing was measured, or where there was a choice
-SELECT name, cardinality(level_epsilons) AS levels,
-       (SELECT round(sum(e)::numeric, 9) FROM unnest(level_epsilons) AS e) AS sum, level_epsilons[1] IS NULL AS no_root
+SELECT name, cardinality(level_epsilons) AS levels, (SELECT round(sum(e)::numeric, 9) FROM unnest(level_epsilons) AS e) AS sum
   FROM dp.releases WHERE name <> 'exact' ORDER BY name;
+SELECT name, level_epsilons FROM dp.releases WHERE name IN ('shares', 'leaves alone') ORDER BY name;
 
 -- a release that is the truth has bars of no width
 SELECT count(*) > 50 AS bars, bool_and(lower = value AND value = upper) AS exact FROM dp_hierarchy_intervals('census', 'exact');
@@ -24,14 +25,14 @@ SELECT level, path, count(*) - 2 * (SELECT count(*) FROM dp.release_rows AS r
   FROM dp_hierarchy_intervals('census', 'exact') AS i GROUP BY level, path ORDER BY level, path;
 SELECT i.statistic, i.size, i.value FROM dp_hierarchy_intervals('census', 'exact') AS i WHERE path = '{small}' AND (size IS NULL OR size > 35) ORDER BY size, statistic;
 -- values are what was released; bars hold them, and what is possible holds the bars
-SELECT n.release, bool_and(i.value = r.groups) FILTER (WHERE statistic = 'groups_of_size') AS released,
+SELECT i.release, bool_and(i.value = r.groups) FILTER (WHERE statistic = 'groups_of_size') AS released,
        bool_and(lower <= value AND value <= upper) AS hold, bool_or(lower < upper) AS wide,
        bool_and(lower >= 0 AND (statistic !~ '^groups' OR upper <= 1000) AND (statistic <> 'gini' OR upper <= 1)) AS possible
-  FROM unnest('{noisy,shares,leaves alone,choice}'::text[]) AS n (release), LATERAL dp_hierarchy_intervals('census', n.release) AS i
-  LEFT JOIN dp.release_rows AS r ON (r.dataset, r.release, r.path, r.size) = ('census', n.release, i.path, i.size)
- GROUP BY n.release ORDER BY n.release;
+  FROM (SELECT n.release, i.* FROM unnest('{noisy,shares,leaves alone,choice}'::text[]) AS n (release), LATERAL dp_hierarchy_intervals('census', n.release) AS i) AS i
+  LEFT JOIN dp.release_rows AS r ON (r.dataset, r.release, r.path, r.size) = ('census', i.release, i.path, i.size)
+ GROUP BY i.release ORDER BY i.release;
 -- the same bars each time; a higher confidence and bars for all sizes at once are wider
-SELECT count(*) AS differ FROM (TABLE dp_hierarchy_intervals('census', 'noisy') EXCEPT TABLE dp_hierarchy_intervals('census', 'noisy')) AS d;
+SELECT count(*) AS differ FROM (SELECT * FROM dp_hierarchy_intervals('census', 'noisy') EXCEPT SELECT * FROM dp_hierarchy_intervals('census', 'noisy')) AS d;
 CREATE VIEW widths AS
   SELECT confidence, simultaneous, sum(upper - lower) AS width
     FROM unnest('{0.5,0.9,0.99}'::float8[]) AS confidence, unnest('{f,t}'::bool[]) AS simultaneous,
