@@ -13,7 +13,10 @@ mod statistics;
 mod storage;
 
 pub use estimate::{Estimate, EstimatedRun};
-pub use estimators::{Estimator, HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement, Profile};
+pub use estimators::{
+    Estimator, HistogramMeasurement, MAX_SIZE_LIMIT, MeasuredNumbers, NodeMeasurement, NumberKind,
+    Profile,
+};
 pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use statistics::{StatisticsError, emd};
 pub use storage::CocoFormatError;

@@ -2,7 +2,9 @@
 //! noise.
 
 use super::consistency::{ChainMeasurement, NoisyRow, Quantity};
-use crate::coco::{Coco, Estimate, Estimator, HistogramMeasurement, Profile};
+use crate::coco::{
+    Coco, Estimate, Estimator, HistogramMeasurement, MeasuredNumbers, NodeMeasurement, Profile,
+};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::rho_of_pure;
 use serde_json::{Value, json};
@@ -148,18 +150,49 @@ impl RegionMeasurement {
         parent: Option<&Profile>,
         words: &mut R,
     ) -> Measured {
-        let mut of_region = self.of_histogram.of_groups(truth.groups());
-        if let Some(parent) = parent {
-            of_region = of_region.below(parent);
+        let of_region = self.of_region(truth, parent);
+        self.measured(&of_region, truth, of_region.noisy(words))
+    }
+
+    /// As [`RegionMeasurement::release`], with the noisy numbers that were used.
+    pub(super) fn release_with_numbers<R: RandomWords + ?Sized>(
+        &self,
+        truth: &Coco,
+        parent: Option<&Profile>,
+        words: &mut R,
+    ) -> (Measured, Vec<MeasuredNumbers>) {
+        let of_region = self.of_region(truth, parent);
+        let (mut numbers, mut add_noise) = (Vec::new(), of_region.noisy(words));
+        let measured = self.measured(&of_region, truth, |exact| {
+            let noisy = add_noise(exact);
+            numbers.push(noisy);
+            noisy
+        });
+        (measured, of_region.told_apart(numbers))
+    }
+
+    fn of_region<'a>(&self, truth: &Coco, parent: Option<&'a Profile>) -> NodeMeasurement<'a> {
+        let of_region = self.of_histogram.of_groups(truth.groups());
+        match parent {
+            Some(parent) => of_region.below(parent),
+            None => of_region,
         }
+    }
+
+    fn measured(
+        &self,
+        of_region: &NodeMeasurement,
+        truth: &Coco,
+        add_noise: impl FnMut(i64) -> i64,
+    ) -> Measured {
         match self.quantity {
-            RegionQuantity::Estimate => Measured::Estimate(of_region.release(truth, words)),
+            RegionQuantity::Estimate => Measured::Estimate(of_region.estimate(truth, add_noise)),
             RegionQuantity::Counts => Measured::Row(NoisyRow {
-                values: of_region.release_counts(truth, words),
+                values: of_region.noisy_counts(truth, add_noise),
                 variance: self.of_histogram.variance_of_counts(),
             }),
             RegionQuantity::CumulativeCounts => Measured::Row(NoisyRow {
-                values: of_region.release_cumulative_counts(truth, words),
+                values: of_region.noisy_cumulative_counts(truth, add_noise),
                 variance: self.of_histogram.noise().variance(),
             }),
         }

@@ -6,7 +6,7 @@ use super::observer::Observer;
 use super::plan::ReleasePlan;
 use super::threads::share;
 use super::tree::Tree;
-use crate::coco::{Coco, Estimate, Profile};
+use crate::coco::{Coco, Estimate, MeasuredNumbers, Profile};
 use crate::noise::{Key, RandomWords, ScaleError};
 use crate::work::{poll, watched};
 use std::iter::repeat_n;
@@ -19,12 +19,31 @@ pub(super) struct MeasuredRegions {
     regions: Vec<Measured>,
     /// What that was, level by level.
     levels: Vec<Option<LevelMeasurement>>,
+    /// The noisy numbers, if the plan keeps them.
+    kept: Vec<KeptNumbers>,
+}
+
+/// Numbers of one region as they were measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptNumbers {
+    /// In the tree's order.
+    pub region: usize,
+    /// Whether a first look measured them, not the region's level.
+    pub first_look: bool,
+    /// Of the discrete Laplace noise: n has a probability in proportion to e^(-|n| / scale).
+    pub scale: f64,
+    pub numbers: MeasuredNumbers,
 }
 
 impl MeasuredRegions {
     /// What each level's measurement was calibrated to.
     pub(super) fn epsilons(&self) -> Vec<Option<f64>> {
         self.levels.iter().map(|level| level.as_ref().map(LevelMeasurement::epsilon)).collect()
+    }
+
+    /// The noisy numbers, if the plan keeps them.
+    pub(super) fn take_kept(&mut self) -> Vec<KeptNumbers> {
+        std::mem::take(&mut self.kept)
     }
 }
 
@@ -44,9 +63,15 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
     observer: &mut dyn Observer,
 ) -> Result<MeasuredRegions, ScaleError> {
     let mut above = RegionsAbove::default();
+    let mut kept = Vec::new();
     let levels = match plan.first_look() {
         Some(look) => {
-            let root = look.release(&truth[0], words);
+            let (root, numbers) = look.release(&truth[0], words);
+            if plan.keeps_measurements() {
+                let scale = look.measurement().noise().scale().as_f64();
+                let of_root = |numbers| KeptNumbers { region: 0, first_look: true, scale, numbers };
+                kept.extend(numbers.into_iter().map(of_root));
+            }
             let levels = plan.levels_after(look, &root, tree, |region| truth[region].groups())?;
             let chosen = || (0..levels.len()).filter(|level| levels[*level].is_some());
             let regions = chosen().map(|level| tree.level(level).len()).sum();
@@ -87,7 +112,19 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
                 }
             }
         }
-        measured.extend(measure_regions(&regions, words, threads, observer));
+        let keep = plan.keeps_measurements();
+        for (unmeasured, (region, numbers)) in
+            regions.iter().zip(measure_regions(&regions, keep, words, threads, observer))
+        {
+            let (region_number, scale) = (measured.len(), unmeasured.scale());
+            kept.extend(numbers.into_iter().map(|numbers| KeptNumbers {
+                region: region_number,
+                first_look: false,
+                scale,
+                numbers,
+            }));
+            measured.push(region);
+        }
         for &(level, measurement) in together {
             let variance =
                 measurement.of_regions().map_or(0.0, |r| r.of_histogram().noise().variance());
@@ -95,7 +132,7 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             observer.level_measured(level, tree.level(level).len());
         }
     }
-    Ok(MeasuredRegions { regions: measured, levels })
+    Ok(MeasuredRegions { regions: measured, levels, kept })
 }
 
 /// What is released of the regions above those that are to be measured.
@@ -144,26 +181,37 @@ impl Unmeasured<'_> {
     fn work(&self) -> u64 {
         self.measurement.work(self.truth.groups(), self.parent.is_some())
     }
+
+    /// Of its noise.
+    fn scale(&self) -> f64 {
+        self.measurement.of_histogram().noise().scale().as_f64()
+    }
 }
 
-/// What is released of regions, in their order. At most so many threads share them, which does not
+/// What is released of regions, in their order, with the noisy numbers if they are to be kept. At
+/// most so many threads share them, which does not
 /// change what comes out: the noise of each has a key of its own, drawn from `words` in the
 /// regions' order.
 ///
 /// The observer's functions are called on this thread alone.
 fn measure_regions<R: RandomWords + ?Sized>(
     regions: &[Unmeasured],
+    keep: bool,
     words: &mut R,
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
-) -> Vec<Measured> {
+) -> Vec<(Measured, Vec<MeasuredNumbers>)> {
     let keys: Vec<Key> = regions.iter().map(|_| Key::draw(words)).collect();
     let work: Vec<u64> = regions.iter().map(Unmeasured::work).collect();
     let done = AtomicUsize::new(0);
     let measure_region = |number: usize| {
         poll();
         let Unmeasured { measurement, truth, parent } = regions[number];
-        let measured = measurement.release(truth, parent, &mut keys[number].words());
+        let words = &mut keys[number].words();
+        let measured = match keep {
+            true => measurement.release_with_numbers(truth, parent, words),
+            false => (measurement.release(truth, parent, words), vec![]),
+        };
         done.fetch_add(1, Ordering::Relaxed);
         measured
     };

@@ -29,12 +29,13 @@ pub use intervals::{
     Confidence, Interval, REPLICATES, RegionIntervals, SizeIntervals, Statistic, intervals,
 };
 pub use measurement::{LevelMeasurement, RegionMeasurement};
+pub use measuring::KeptNumbers;
 pub use noisy_table::{NoisyTable, NoisyTableError, RegionRows};
 pub use observer::Observer;
 pub use plan::{FirstLook, MAX_LEVELS, PlanError, ReleasePlan, ReleaseRequest, estimator_names};
 pub use prior::{Prior, Shape};
-pub use release::ReleaseError;
-pub use selection::{Mechanism, Released};
+pub use release::{ReleaseError, Released};
+pub use selection::Mechanism;
 pub use tree::{Region, Tree, TreeError, path_text};
 
 #[cfg(test)]

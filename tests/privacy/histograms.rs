@@ -111,6 +111,7 @@ struct Arguments {
     max_size: i64,
     shares: Option<&'static [f64]>,
     rows_per_unit: u32,
+    keep_measurements: bool,
 }
 
 impl Arguments {
@@ -119,15 +120,25 @@ impl Arguments {
         estimators: &'static [&'static str],
         consistency: &'static str,
     ) -> Arguments {
-        Arguments { epsilon, estimators, consistency, max_size: 3, shares: None, rows_per_unit: 1 }
+        Arguments {
+            epsilon,
+            estimators,
+            consistency,
+            max_size: 3,
+            shares: None,
+            rows_per_unit: 1,
+            keep_measurements: false,
+        }
     }
 
     fn mechanism(&self, levels: usize) -> Mechanism {
         let request =
             ReleaseRequest::new(levels, self.epsilon).by(self.estimators, self.consistency);
         let shares = self.shares.map(<[f64]>::to_vec);
-        let (max_size, rows_per_unit) = (self.max_size, self.rows_per_unit);
-        Mechanism::new(&ReleaseRequest { max_size, shares, rows_per_unit, ..request }).unwrap()
+        let &Arguments { max_size, rows_per_unit, keep_measurements, .. } = self;
+        let asked =
+            ReleaseRequest { max_size, shares, rows_per_unit, keep_measurements, ..request };
+        Mechanism::new(&asked).unwrap()
     }
 
     fn plan(&self, levels: usize) -> ReleasePlan {
@@ -162,8 +173,15 @@ fn outputs(tree: &Tree, mut release: impl FnMut(&mut dyn RandomWords) -> Release
     tree.regions().iter().for_each(|region| region.path.hash(&mut regions));
     let mut one_output = || {
         let mut hasher = regions.clone();
-        let Released { histograms, errors } = release(&mut words);
+        let Released { histograms, errors, measurements, epsilons } = release(&mut words);
         errors.hash(&mut hasher);
+        if !measurements.is_empty() {
+            for kept in &measurements {
+                (kept.region, kept.first_look, kept.numbers.kind.name()).hash(&mut hasher);
+                (kept.numbers.first, &kept.numbers.values).hash(&mut hasher);
+            }
+            epsilons.iter().for_each(|epsilon| epsilon.map(f64::to_bits).hash(&mut hasher));
+        }
         for histogram in histograms {
             let runs = histogram.histogram().runs();
             runs.len().hash(&mut hasher);
@@ -288,9 +306,10 @@ fn other_plans_keep_epsilon() {
     assert_correct("other plans", cases.into_iter());
 }
 
-/// Shares that the first look decides: from equal ones to all for the leaves.
+/// Shares that the first look decides: from equal ones to all for the leaves. And the noisy numbers
+/// released beside the histograms, with what each level got.
 #[test]
-fn shares_that_follow_keep_epsilon() {
+fn shares_that_follow_and_kept_measurements_keep_epsilon() {
     let three_levels = || Table::new([("a/x", &[0, 2]), ("a/y", &[1]), ("b/x", &[2])]);
     let two_leaves = || Table::new([("a", &[1, 1]), ("b", &[0, 2])]);
     let new = |epsilon| Arguments::new(epsilon, &["cut"], "matching");
@@ -300,7 +319,20 @@ fn shares_that_follow_keep_epsilon() {
         (new(3.5), two_leaves()),
         (Arguments { rows_per_unit: 2, ..new(3.0) }, two_leaves()),
     ];
-    assert_correct("shares that follow", cases.into_iter());
+    let kept = |arguments| Arguments { keep_measurements: true, ..arguments };
+    let root = || Table::new([("", &[1, 2])]);
+    let leaves = || Table::new([("a", &[1]), ("b", &[0])]);
+    let with_numbers = [
+        (Arguments::new(3.0, &["H"], "none"), root()),
+        (Arguments::new(2.0, &["Hc"], "none"), root()),
+        (Arguments::new(2.0, &["Hg"], "none"), root()),
+        (Arguments::new(2.0, &["cut:1"], "none"), root()),
+        (Arguments::new(2.0, &["auto"], "none"), root()),
+        (Arguments::new(4.0, &["Hc"], "matching"), leaves()),
+        (Arguments { max_size: 2, ..Arguments::new(4.0, &["auto"], "matching") }, leaves()),
+    ];
+    let with_numbers = with_numbers.map(|(arguments, table)| (kept(arguments), table));
+    assert_correct("shares that follow", cases.into_iter().chain(with_numbers));
 }
 
 /// Bug: the scale of the noise is half of what epsilon asks for.
@@ -331,7 +363,7 @@ fn sensitivity_one(declared: &Arguments, table: &Table) -> Vec<u64> {
                 released.push(estimate.released());
             }
         }
-        Released { histograms: released, errors: vec![] }
+        Released { histograms: released, ..Released::default() }
     })
 }
 

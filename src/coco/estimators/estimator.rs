@@ -1,6 +1,7 @@
 //! What an estimator is.
 
 use super::columns::columns;
+use super::kept::Sequence;
 use super::node::NoisyNode;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
@@ -61,6 +62,9 @@ pub(super) trait HistogramEstimator {
         let estimate = self.estimate(node, truth, add_noise).histogram();
         columns(&estimate, node.max_size).chain([node.groups as i64]).collect()
     }
+
+    /// What the node's numbers are of which `noisy` were released.
+    fn sequence(&self, node: &NoisyNode, noisy: &[i64]) -> Sequence;
 
     /// Whether a node is measured otherwise where an estimate of the region above it is known.
     fn follows(&self) -> bool {

@@ -2,6 +2,7 @@
 //! section 4.1).
 
 use super::estimator::HistogramEstimator;
+use super::kept::{NumberKind, Sequence};
 use super::node::NoisyNode;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::histogram::Coco;
@@ -49,5 +50,9 @@ impl HistogramEstimator for H {
         add_noise: impl FnMut(i64) -> i64,
     ) -> Vec<i64> {
         truth.counts(node.max_size).into_iter().map(add_noise).collect()
+    }
+
+    fn sequence(&self, _node: &NoisyNode, noisy: &[i64]) -> Sequence {
+        Sequence { kind: NumberKind::Count, count: noisy.len() }
     }
 }

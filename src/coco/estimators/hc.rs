@@ -4,6 +4,7 @@
 use super::columns::columns;
 use super::cut::CutAt;
 use super::estimator::HistogramEstimator;
+use super::kept::{NumberKind, Sequence};
 use super::node::NoisyNode;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
@@ -44,5 +45,9 @@ impl HistogramEstimator for Hc {
         add_noise: impl FnMut(i64) -> i64,
     ) -> Vec<i64> {
         columns(truth, node.max_size).map(add_noise).chain([node.groups as i64]).collect()
+    }
+
+    fn sequence(&self, _node: &NoisyNode, noisy: &[i64]) -> Sequence {
+        Sequence { kind: NumberKind::Column, count: noisy.len() }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::columns::{columns, push_columns};
 use super::estimator::HistogramEstimator;
+use super::kept::{NumberKind, Sequence};
 use super::node::NoisyNode;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
@@ -52,5 +53,9 @@ impl HistogramEstimator for HcL2 {
         add_noise: impl FnMut(i64) -> i64,
     ) -> Vec<i64> {
         columns(truth, node.max_size).map(add_noise).chain([node.groups as i64]).collect()
+    }
+
+    fn sequence(&self, _node: &NoisyNode, noisy: &[i64]) -> Sequence {
+        Sequence { kind: NumberKind::Column, count: noisy.len() }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::cut::CutAt;
 use super::estimator::HistogramEstimator;
+use super::kept::{NumberKind, Sequence};
 use super::node::NoisyNode;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
@@ -34,5 +35,9 @@ impl HistogramEstimator for Hg {
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
         CutAt(0).estimate(node, truth, add_noise)
+    }
+
+    fn sequence(&self, _node: &NoisyNode, _noisy: &[i64]) -> Sequence {
+        Sequence { kind: NumberKind::Column, count: 0 }
     }
 }

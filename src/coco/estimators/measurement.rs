@@ -1,6 +1,7 @@
 //! What is measured of histograms: an estimator, and the noise that its sensitivity asks for.
 
 use super::estimator::HistogramEstimator;
+use super::kept::MeasuredNumbers;
 use super::node::NoisyNode;
 use super::profile::Profile;
 use super::table::Estimator;
@@ -128,29 +129,30 @@ impl<'a> NodeMeasurement<'a> {
 
     /// The numbers of groups of sizes 0 ..= K; for `H` as they were measured, which may be any
     /// integers: for consistency methods that fit a whole hierarchy at once.
-    pub(crate) fn release_counts<R: RandomWords + ?Sized>(
-        &self,
-        truth: &Coco,
-        words: &mut R,
-    ) -> Vec<i64> {
+    pub(crate) fn noisy_counts(&self, truth: &Coco, add_noise: impl FnMut(i64) -> i64) -> Vec<i64> {
         if self.groups == 0 {
             return vec![0; self.of_all.max_size as usize + 1];
         }
-        self.of_all.estimator.counts(&self.node(), truth, self.noisy(words))
+        self.of_all.estimator.counts(&self.node(), truth, add_noise)
     }
 
     /// The numbers of groups of size at most s for s = 0 ..= K, the last one the public G; for `Hc`
     /// and `Hc_l2` as they were measured, which may be any integers: for consistency methods that
     /// fit a whole hierarchy at once.
-    pub(crate) fn release_cumulative_counts<R: RandomWords + ?Sized>(
+    pub(crate) fn noisy_cumulative_counts(
         &self,
         truth: &Coco,
-        words: &mut R,
+        add_noise: impl FnMut(i64) -> i64,
     ) -> Vec<i64> {
         if self.groups == 0 {
             return vec![0; self.of_all.max_size as usize + 1];
         }
-        self.of_all.estimator.cumulative_counts(&self.node(), truth, self.noisy(words))
+        self.of_all.estimator.cumulative_counts(&self.node(), truth, add_noise)
+    }
+
+    /// What the noisy numbers are that any of these used, in the order of their noise.
+    pub(crate) fn told_apart(&self, noisy: Vec<i64>) -> Vec<MeasuredNumbers> {
+        self.of_all.estimator.sequence(&self.node(), &noisy).apart(noisy)
     }
 
     /// Adds fresh noise to one number after the other; each is a unit of work.
@@ -174,7 +176,8 @@ impl<P> Receipt<NodeMeasurement<'_>, P> {
     /// The noisy numbers of groups of sizes 0 ..= K: any integers where the estimator measures
     /// these, as `H` does, else those of an estimate.
     pub fn counts<R: RandomWords + ?Sized>(self, truth: &Coco, words: &mut R) -> Vec<i64> {
-        self.into_mechanism().release_counts(truth, words)
+        let measurement = self.into_mechanism();
+        measurement.noisy_counts(truth, measurement.noisy(words))
     }
 
     /// The noisy numbers of groups of size at most s for s = 0 ..= K: any integers where the
@@ -185,6 +188,7 @@ impl<P> Receipt<NodeMeasurement<'_>, P> {
         truth: &Coco,
         words: &mut R,
     ) -> Vec<i64> {
-        self.into_mechanism().release_cumulative_counts(truth, words)
+        let measurement = self.into_mechanism();
+        measurement.noisy_cumulative_counts(truth, measurement.noisy(words))
     }
 }

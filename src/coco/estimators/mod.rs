@@ -7,11 +7,13 @@ mod h;
 mod hc;
 mod hc_l2;
 mod hg;
+mod kept;
 mod measurement;
 mod node;
 mod profile;
 mod table;
 
+pub use kept::{MeasuredNumbers, NumberKind};
 pub use measurement::{HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement};
 pub use profile::Profile;
 pub(crate) use profile::tells;

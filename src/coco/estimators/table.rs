@@ -7,6 +7,7 @@ use super::h::H;
 use super::hc::Hc;
 use super::hc_l2::HcL2;
 use super::hg::Hg;
+use super::kept::Sequence;
 use super::node::NoisyNode;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
@@ -121,6 +122,10 @@ impl HistogramEstimator for Estimator {
         add_noise: impl FnMut(i64) -> i64,
     ) -> Vec<i64> {
         ask!(self, it => it.cumulative_counts(node, truth, add_noise))
+    }
+
+    fn sequence(&self, node: &NoisyNode, noisy: &[i64]) -> Sequence {
+        ask!(self, it => it.sequence(node, noisy))
     }
 
     fn follows(&self) -> bool {

@@ -4,6 +4,8 @@ use super::*;
 use crate::coco::{Coco, Run, emd, of_sizes};
 use crate::noise::words_from_system;
 use crate::work::watched;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
 
 /// All, also with public cuts.
 fn estimators() -> impl Iterator<Item = Estimator> {
@@ -304,4 +306,60 @@ fn estimators_are_as_accurate_as_the_paper_says() {
     );
     assert!(hc < 600.0 && hc_l2 < 800.0 && hg < 600.0, "{hc} {hc_l2} {hg}");
     assert!(naive > 10.0 * hc, "{naive} {hc}");
+}
+
+/// What is told apart are the numbers that were measured: without noise, those of the truth.
+#[test]
+fn measured_numbers_are_told_apart() {
+    use super::kept::NumberKind::{Column, Count, Row};
+    let truth = of_sizes(&[0, 1, 1, 3, 9]);
+    let told = |estimator| {
+        let measurement = of_groups(estimator, 5, 6, 1, 1e3);
+        let mut numbers = Vec::new();
+        measurement.estimate(&truth, |exact| {
+            numbers.push(exact);
+            exact
+        });
+        let kinds = measurement.told_apart(numbers).into_iter();
+        kinds.map(|numbers| (numbers.kind, numbers.first, numbers.values)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(Estimator::H), [(Count, 0, vec![1, 2, 0, 1, 0, 0, 1])]);
+    let columns = vec![1, 3, 3, 4, 4, 4];
+    assert_eq!(told(Estimator::Hc), [(Column, 0, columns.clone())]);
+    assert_eq!(told(Estimator::HcL2), [(Column, 0, columns)]);
+    // in descending order; sizes count up to 6
+    assert_eq!(told(Estimator::Hg), [(Row, 1, vec![6, 3, 1, 1, 0])]);
+    let both = [(Column, 0, vec![1, 3]), (Row, 1, vec![6, 3, 2, 2, 2])];
+    assert_eq!(told(Estimator::CutAt(2)), both);
+    // the third column is not followed by more groups than sizes
+    let cut = told(Estimator::Cut);
+    let (columns, rows) = (&cut[0].2, &cut[1].2);
+    assert_eq!(cut[0].0, Column);
+    assert_eq!(columns[..], [1, 3, 3, 4, 4, 4][..columns.len()]);
+    let sizes = [6, 3, 1, 1, 0].map(|size: i64| size.max(columns.len() as i64));
+    assert_eq!(rows[..], sizes[..rows.len()]);
+}
+
+/// Below a region that tells where to cut, and where the noise decides on the cut.
+#[test]
+fn the_cut_of_measured_numbers_is_the_one_that_was_made() {
+    let truth: Coco = (0..60u64).map(|n| Run { size: n * n, groups: 1 + 3000 / (n + 1) }).collect();
+    let words = &mut ChaCha20Rng::seed_from_u64(5);
+    let parent = of_groups(Estimator::Hg, truth.groups(), 4000, 1, 1.0).estimate(&truth, |n| n);
+    let profile = Profile::new(&parent, 4000, 0.0);
+    for seed in 0..40 {
+        let of_all = of_groups(Estimator::Cut, truth.groups(), 4000, 1, 0.3);
+        let node = if seed % 2 == 0 { of_all.below(&profile) } else { of_all };
+        let mut add_noise = node.noisy(words);
+        let (mut exact_numbers, mut numbers) = (Vec::new(), Vec::new());
+        node.estimate(&truth, |exact| {
+            exact_numbers.push(exact);
+            numbers.push(add_noise(exact));
+            numbers[numbers.len() - 1]
+        });
+        let columns = node.told_apart(numbers).remove(0).values.len();
+        // the columns ascend to more groups than any row has members
+        assert!(exact_numbers[..columns].is_sorted() && columns > 10);
+        assert!(exact_numbers[columns] < exact_numbers[columns - 1]);
+    }
 }

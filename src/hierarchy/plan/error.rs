@@ -50,6 +50,10 @@ pub enum PlanError {
     MaxSize {
         value: i64,
     },
+    /// The words of a method whose measurements are not those of single regions.
+    NothingToKeep {
+        word: String,
+    },
     /// Too many cells for a method that holds all of them at once.
     Cells {
         max_size: u64,
@@ -96,6 +100,9 @@ impl fmt::Display for PlanError {
             }
             PlanError::MaxSize { value } => {
                 write!(f, "max_size must be from 1 to {MAX_SIZE_LIMIT}, got {value}")
+            }
+            PlanError::NothingToKeep { word } => {
+                write!(f, "keep_measurements has no meaning with \"{word}\"")
             }
             PlanError::Cells { max_size, regions, consistency } => write!(
                 f,
@@ -149,6 +156,11 @@ impl PlanError {
             }
             PlanError::MaxSize { .. } => {
                 "Choose a public bound that few groups exceed; larger groups are counted at it."
+                    .into()
+            }
+            PlanError::NothingToKeep { .. } => {
+                "It keeps what is measured of each region by one method: not the running totals \
+                 over all regions, nor what several candidates measured."
                     .into()
             }
             PlanError::Cells { regions, .. } => {

@@ -13,7 +13,9 @@ use super::measurement::LevelMeasurement;
 use super::shares::{LOOK, Outlook, PARTS};
 use super::tree::Tree;
 use crate::charge::{Cost, Costs};
-use crate::coco::{Coco, Estimate, Estimator, HistogramMeasurement, MAX_SIZE_LIMIT};
+use crate::coco::{
+    Coco, Estimate, Estimator, HistogramMeasurement, MAX_SIZE_LIMIT, MeasuredNumbers,
+};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::{Epsilon, rho_of_pure};
 use serde_json::json;
@@ -33,6 +35,7 @@ pub struct ReleasePlan {
     consistency: Consistency,
     max_size: u64,
     rows_per_unit: u32,
+    keep_measurements: bool,
 }
 
 /// What a release measures before the levels, where it decides by this how to divide among them
@@ -50,8 +53,20 @@ impl FirstLook {
         &self.measurement
     }
 
-    pub(super) fn release<R: RandomWords + ?Sized>(&self, root: &Coco, words: &mut R) -> Estimate {
-        self.measurement.of_groups(root.groups()).release(root, words)
+    /// An estimate of the root, and the noisy numbers that it was made of.
+    pub(super) fn release<R: RandomWords + ?Sized>(
+        &self,
+        root: &Coco,
+        words: &mut R,
+    ) -> (Estimate, Vec<MeasuredNumbers>) {
+        let of_root = self.measurement.of_groups(root.groups());
+        let (mut numbers, mut add_noise) = (Vec::new(), of_root.noisy(words));
+        let estimate = of_root.estimate(root, |exact| {
+            let noisy = add_noise(exact);
+            numbers.push(noisy);
+            noisy
+        });
+        (estimate, of_root.told_apart(numbers))
     }
 }
 
@@ -92,7 +107,12 @@ impl ReleasePlan {
             consistency,
             max_size,
             rows_per_unit,
+            keep_measurements: request.keep_measurements,
         };
+        if plan.keep_measurements && plan.levels.iter().flatten().any(|l| l.of_regions().is_none())
+        {
+            return Err(PlanError::NothingToKeep { word: consistency.name().into() });
+        }
         if request.shares.is_none() && plan.levels_may_differ() {
             plan.look = plan.look_first().ok();
         }
@@ -207,6 +227,12 @@ impl ReleasePlan {
 
     pub fn rows_per_unit(&self) -> u32 {
         self.rows_per_unit
+    }
+
+    /// Whether the noisy numbers are released beside what is made of them. The noise is that which
+    /// protects them, so nothing more is spent.
+    pub fn keeps_measurements(&self) -> bool {
+        self.keep_measurements
     }
 
     /// Whether the plan can be carried out on a tree with so many regions on each level.

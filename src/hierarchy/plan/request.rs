@@ -16,6 +16,8 @@ pub struct ReleaseRequest {
     pub shares: Option<Vec<f64>>,
     /// How many entities one unit of privacy owns at most in the whole hierarchy.
     pub rows_per_unit: u32,
+    /// Whether the noisy numbers are released, too.
+    pub keep_measurements: bool,
 }
 
 impl ReleaseRequest {
@@ -29,6 +31,7 @@ impl ReleaseRequest {
             max_size: 10_000,
             shares: None,
             rows_per_unit: 1,
+            keep_measurements: false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Carrying out a plan on the histograms of a tree.
 
 use super::consistency::{KnownRegions, KnownTotals};
-use super::measuring::{evidence, measure};
+use super::measuring::{KeptNumbers, evidence, measure};
 use super::observer::Observer;
 use super::plan::{PlanError, ReleasePlan};
 use super::tree::Tree;
@@ -9,6 +9,21 @@ use crate::coco::{Coco, DpCoco};
 use crate::noise::{RandomWords, ScaleError};
 use std::fmt;
 use std::num::NonZeroUsize;
+
+/// What a mechanism releases: all of it may be published.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Released {
+    /// One per region of the tree, in its order.
+    pub histograms: Vec<DpCoco>,
+    /// Each candidate's name and noisy error, how many entities it is off by in all regions of all
+    /// levels together; the first of the least is `histograms`. Empty where there was no choice.
+    pub errors: Vec<(String, i64)>,
+    /// What each level's measurement was calibrated to, None where nothing was measured. Empty
+    /// where there was a choice.
+    pub epsilons: Vec<Option<f64>>,
+    /// The noisy numbers, if they were to be kept.
+    pub measurements: Vec<KeptNumbers>,
+}
 
 /// Why a plan cannot be carried out on a tree. Nothing of it depends on private rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,8 +92,6 @@ pub(super) fn sums(tree: &Tree, leaves: Vec<Coco>) -> Result<Vec<Coco>, ReleaseE
 /// The plan has as many levels as the tree. `threads`: the most that measure regions at a time,
 /// this one included; what is released does not depend on it.
 ///
-/// With what each level's measurement was calibrated to, None where nothing was measured.
-///
 /// Errors: see [`ReleaseError`].
 pub(super) fn release_sums<R: RandomWords + ?Sized>(
     plan: &ReleasePlan,
@@ -87,17 +100,18 @@ pub(super) fn release_sums<R: RandomWords + ?Sized>(
     words: &mut R,
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
-) -> Result<(Vec<DpCoco>, Vec<Option<f64>>), ReleaseError> {
+) -> Result<Released, ReleaseError> {
     let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
     plan.check_regions(&per_level)?;
-    let measured = measure(plan, tree, truth.as_ref(), words, threads, observer)?;
+    let mut measured = measure(plan, tree, truth.as_ref(), words, threads, observer)?;
     let totals: Vec<u64> = truth.as_ref().iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released
-    let epsilons = measured.epsilons();
+    let (epsilons, measurements) = (measured.epsilons(), measured.take_kept());
     let evidence = evidence(plan, tree, measured);
     let known = KnownRegions { tree, evidence, totals: Some(KnownTotals::Regions(&totals)) };
     let consistent = plan.consistency().apply(known, observer);
-    Ok((consistent.histograms.into_iter().map(DpCoco::new).collect(), epsilons))
+    let histograms = consistent.histograms.into_iter().map(DpCoco::new).collect();
+    Ok(Released { histograms, errors: vec![], epsilons, measurements })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use super::observer::Observer;
 use super::plan::{
     MAX_CANDIDATES, PlanError, ReleasePlan, ReleaseRequest, candidates, names_of_levels,
 };
-use super::release::{ReleaseError, release_sums, sums};
+use super::release::{ReleaseError, Released, release_sums, sums};
 use super::tree::Tree;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::coco::{Coco, DpCoco};
@@ -83,19 +83,6 @@ pub struct Selection {
     noise: LaplaceMechanism,
 }
 
-/// What a mechanism releases: all of it may be published.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Released {
-    /// One per region of the tree, in its order.
-    pub histograms: Vec<DpCoco>,
-    /// Each candidate's name and noisy error, how many entities it is off by in all regions of all
-    /// levels together; the first of the least is `histograms`. Empty where there was no choice.
-    pub errors: Vec<(String, i64)>,
-    /// What each level's measurement was calibrated to, None where nothing was measured. Empty
-    /// where there was a choice.
-    pub epsilons: Vec<Option<f64>>,
-}
-
 impl Mechanism {
     /// Errors: those of [`ReleasePlan::new`]; [`PlanError::Selection`].
     pub fn new(request: &ReleaseRequest) -> Result<Mechanism, PlanError> {
@@ -105,6 +92,9 @@ impl Mechanism {
         };
         if request.estimators.len() > 1 || !(2..=MAX_CANDIDATES).contains(&names.len()) {
             return Err(PlanError::Selection { name: written.clone() });
+        }
+        if request.keep_measurements {
+            return Err(PlanError::NothingToKeep { word: written.clone() });
         }
         let value = request.epsilon;
         let epsilon = Epsilon::new(value).map_err(|_| PlanError::Epsilon { value })?;
@@ -209,11 +199,7 @@ impl Mechanism {
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
         match self {
-            Mechanism::Plan(plan) => {
-                let (histograms, epsilons) =
-                    release_sums(plan, tree, truth, words, threads, observer)?;
-                Ok(Released { histograms, errors: vec![], epsilons })
-            }
+            Mechanism::Plan(plan) => release_sums(plan, tree, truth, words, threads, observer),
             Mechanism::Selection(selection) => {
                 selection.release_sums(tree, truth.as_ref(), words, threads, observer)
             }
@@ -258,10 +244,11 @@ impl Selection {
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
-        let mut selected = Released { histograms: vec![], errors: vec![], epsilons: vec![] };
+        let mut selected = Released::default();
         let mut least = i64::MAX;
         for (name, plan) in self.names.iter().zip(&self.candidates) {
-            let (histograms, _) = release_sums(plan, tree, truth, words, threads, observer)?;
+            let Released { histograms, .. } =
+                release_sums(plan, tree, truth, words, threads, observer)?;
             let error = total_error(tree, &histograms, truth);
             let noisy = self.noise.add(error, words);
             if selected.errors.is_empty() || noisy < least {

@@ -60,6 +60,12 @@ pub(super) fn cut_here(node: &NoisyNode, noisy: &[i64]) -> bool {
     groups + node.scale < (edge - last) as f64 && rows < columns
 }
 
+/// After how many of the noisy numbers it was said that they were the last columns.
+pub(super) fn columns_as_they_come(node: &NoisyNode, noisy: &[i64]) -> usize {
+    let most = noisy.len().min(node.max_size as usize);
+    (1..most).find(|&columns| cut_here(node, &noisy[..columns])).unwrap_or(most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

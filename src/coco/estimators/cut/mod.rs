@@ -9,10 +9,12 @@ mod prior;
 mod strips;
 
 use super::estimator::HistogramEstimator;
+use super::kept::{NumberKind, Sequence};
 use super::node::NoisyNode;
+use super::profile::Profile;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
-use choice::cut_below;
+use choice::{columns_as_they_come, cut_below};
 use prior::ColumnPrior;
 use strips::Strips;
 
@@ -22,6 +24,11 @@ pub(super) struct Cut;
 /// A public cut; one beyond K is at K. With its ends it is the published method: fits, and no
 /// inference.
 pub(super) struct CutAt(pub u64);
+
+/// The region above, if it tells what to expect of the node.
+fn telling<'a>(node: &NoisyNode<'a>) -> Option<&'a Profile> {
+    node.parent.filter(|parent| parent.tells(node.groups, node.variance))
+}
 
 /// For how many draws the processor's time to infer one column would do.
 const DRAWS_PER_COLUMN: u64 = 50;
@@ -46,13 +53,22 @@ impl HistogramEstimator for Cut {
         truth: &Coco,
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
-        let Some(parent) = node.parent.filter(|p| p.tells(node.groups, node.variance)) else {
+        let Some(parent) = telling(node) else {
             let node = &NoisyNode { parent: None, ..*node };
             return Strips { node, prior: None, inferred: true }.estimate(truth, None, add_noise);
         };
         let cut = cut_below(parent, node);
         let prior = ColumnPrior::new(parent, node, cut);
         Strips { node, prior: prior.as_ref(), inferred: true }.estimate(truth, Some(cut), add_noise)
+    }
+
+    /// The cut is found as it was found before: by what was released.
+    fn sequence(&self, node: &NoisyNode, noisy: &[i64]) -> Sequence {
+        let count = match telling(node) {
+            Some(parent) => cut_below(parent, node).min(node.max_size) as usize,
+            None => columns_as_they_come(node, noisy),
+        };
+        Sequence { kind: NumberKind::Column, count }
     }
 
     fn follows(&self) -> bool {
@@ -81,6 +97,10 @@ impl HistogramEstimator for CutAt {
         add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
         Strips { node, prior: None, inferred: false }.estimate(truth, Some(self.0), add_noise)
+    }
+
+    fn sequence(&self, node: &NoisyNode, _noisy: &[i64]) -> Sequence {
+        Sequence { kind: NumberKind::Column, count: self.0.min(node.max_size) as usize }
     }
 }
 
