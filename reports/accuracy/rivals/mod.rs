@@ -58,10 +58,10 @@ impl Comparison {
         epsilons: &[f64],
         runs: usize,
     ) -> Result<Comparison, String> {
-        let places = regions.len() * epsilons.len();
-        let places = parallel::measure("single histograms", places, 1, |place, _| {
-            let (region, epsilon) = (place / epsilons.len(), epsilons[place % epsilons.len()]);
-            Place::measure(&regions[region], region, epsilon, runs, (place as u64) << 32)
+        let (data, cells) = (regions.len(), epsilons.len());
+        let places = parallel::measure("single histograms", data, cells, |region, number| {
+            let (epsilon, stream) = (epsilons[number], ((region * cells + number) as u64) << 32);
+            Place::measure(&regions[region], region, epsilon, runs, stream)
                 .map_err(|error| format!("{}, ε = {epsilon}: {error}", regions[region].title))
         })?;
         Ok(Comparison { regions, runs, places })
