@@ -17,9 +17,9 @@
 //! restricted to the diagrams, which are a distributive lattice, so that increasing events are
 //! positively correlated (Fortuin, Kasteleyn, Ginibre 1971), and x is at most what it is given that
 //! p has every cell that is not on or beyond c, in both directions. What is left then is a diagram
-//! q in the part of the box that begins with c, where t has no cell. The weights e^(-rate |q|) of
-//! all q but the empty one are its chance to have c, and those of all q sum to at most
-//! 1 / φ, φ = ∏ (1 - e^(-rate k)) over k = 1, 2, ... (Euler). So x <= 1 - φ, and
+//! q in the part of the box that begins with c, where t has no cell. The empty q, which lacks c, has
+//! the weight 1, and all q together have at most 1 / φ, φ = ∏ (1 - e^(-rate k)) over k = 1, 2, ...
+//! (Euler). So x <= 1 - φ, and
 //!
 //! loss = rate + ln (e^rate (1 - φ) + e^-rate φ).
 //!
@@ -28,12 +28,11 @@
 //!
 //! # Drawing
 //!
-//! A diagram is a list that does not decrease: the sizes of the G groups, or for each of the K
-//! sizes but the largest, how many groups do not exceed the one before it. The shorter one is
-//! drawn, from its last value on, by the sums of the weights of all lists up to each value. Only
-//! values near the true ones are looked at: the distance of every list that leaves the window is
-//! more than its reach, which is doubled until that changes the sum of all weights by nothing that
-//! matters.
+//! A diagram is a list that does not decrease: the sizes of the G groups, or for each size below K
+//! how many groups do not exceed it. The shorter list is drawn, from its last value on, by the sums
+//! of the weights of all lists up to each value. Only values near the true ones are looked at: the
+//! distance of every list that leaves the window is more than its reach, which is doubled until
+//! that changes the sum of all weights by nothing that matters.
 
 use pg_dp::coco::Coco;
 use rand::{Rng, RngExt};
