@@ -60,7 +60,8 @@ const FOR_TOTAL: f64 = 0.1;
 /// PrivHist of Suresh, "Differentially Private Anonymized Histograms" (2019), rebuilt from its
 /// outline: a threshold T of about the root of the number of all members, cumulative numbers for
 /// groups up to T, sorted sizes for those above, isotonic regression of both by least squares, and
-/// some groups made up on both sides of the threshold, which hide on which side a group is.
+/// some groups made up on both sides of the threshold, which hide on which side a group is. As many
+/// are taken away again in the end, those nearest to the threshold.
 ///
 /// *Loss.* An entity changes the number of all members by 1. Given that number, hence T, let S be
 /// the groups up to T, and L those above, each with M made-up ones, of T and of T + 1 members. The
@@ -99,7 +100,7 @@ pub fn privhist(
     let mut runs = Vec::new();
     let (mut size, mut above) = (threshold, 0);
     for (mean, repeats) in isotonic(small.into_iter()) {
-        let groups = rounded(mean - made_up as f64, 0, truth.groups());
+        let groups = rounded(mean, 0, u64::MAX);
         runs.push(Run { size, groups: groups - above });
         (size, above) = (size - repeats, groups);
     }
@@ -109,12 +110,16 @@ pub fn privhist(
     let kept = length.min(large.len());
     let smallest = repeat_n(threshold + 1, length - kept);
     let large = smallest.chain(large[large.len() - kept..].iter().copied());
-    let mut left = made_up as u64;
     for (mean, groups) in isotonic(large.map(|size| size as i64 + noise.sample(words))) {
-        let removed = left.min(groups);
+        runs.push(Run { size: rounded(mean, threshold + 1, max_size), groups });
+    }
+
+    runs.sort_by_key(|run| (2 * run.size).abs_diff(2 * threshold + 1));
+    let mut left = 2 * made_up as u64;
+    for run in &mut runs {
+        let removed = run.groups.min(left);
+        run.groups -= removed;
         left -= removed;
-        let size = rounded(mean, threshold + 1, max_size);
-        runs.push(Run { size, groups: groups - removed });
     }
     Ok(with_groups(runs, truth.groups()))
 }
