@@ -36,7 +36,7 @@ test: packages unit changes start ## all tests: those in Rust, then those agains
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
-accuracy: ## write docs/accuracy.md, docs/coverage.md and docs/range-accuracy.md, the errors of all methods; RUNS=30, or QUICK=1 for a check
+accuracy: ## write accuracy.md, rivals.md, coverage.md and range-accuracy.md in docs/, the errors of all methods; RUNS=30, or QUICK=1 for a check
 ifdef QUICK
 	@echo '==> checking accuracy' >&2
 	@cargo run --profile test --no-default-features --example accuracy -- quick $(BUILT)/accuracy

@@ -1,6 +1,6 @@
 //! Releases hierarchies many times by every method of Kuo et al. (2018), of Fioretto, Van
 //! Hentenryck and Zhu (2020) and of this extension, and writes how far off they are:
-//! docs/accuracy.md.
+//! docs/accuracy.md. And single histograms, against mechanisms for these: docs/rivals.md.
 
 mod check;
 mod coverage;
@@ -17,10 +17,12 @@ mod plot;
 #[path = "../census/population.rs"]
 mod population;
 mod releases;
+mod rivals;
 mod statistics;
 mod synthetic;
 mod times;
 
+use data::Data;
 use emd::Hierarchies;
 use std::error::Error;
 use std::path::Path;
@@ -29,23 +31,27 @@ use synthetic::Geography;
 
 const USAGE: &str = "\
 Releases hierarchies by every method, so many times each, and writes accuracy.md and its figures into
-a directory. RUNS is at least 2; the errors depend on it alone, the times on the machine. The word
-\"quick\" takes its place for a check with fewer and smaller data in 2 minutes, which fails where a
-release breaks a promise or what is released by default is worse than the published methods.
+a directory; and single histograms, and writes rivals.md. RUNS is at least 2; the errors depend on it
+alone, the times on the machine. The word \"quick\" takes its place for a check with fewer and smaller
+data in 2 minutes, which fails where a release breaks a promise or what is released by default is worse
+than the published methods.
 
-With the word \"coverage\" before RUNS it writes coverage.md, how often error bars hold what is true.
+With the word \"rivals\" before RUNS it writes rivals.md alone; with \"coverage\" it writes coverage.md,
+how often error bars hold what is true.
 
-cargo run --profile pure --no-default-features --example accuracy -- [coverage] RUNS|quick DIRECTORY";
+cargo run --profile pure --no-default-features --example accuracy -- [rivals|coverage] RUNS|quick DIRECTORY";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let runs = |word: &str| word.parse().ok().filter(|runs: &usize| *runs > 1);
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["quick", directory] => check::quick(Path::new(directory)),
-        ["coverage", runs, directory] if runs.parse().is_ok_and(|runs: usize| runs > 0) => {
-            cover(runs.parse().unwrap_or_default(), Path::new(directory))
+        [word, directory] if let Some(runs) = runs(word) => full(runs, Path::new(directory)),
+        ["coverage", word, directory] if let Some(runs) = runs(word) => {
+            cover(runs, Path::new(directory))
         }
-        [runs, directory] if runs.parse().is_ok_and(|runs: usize| runs > 1) => {
-            full(runs.parse().unwrap_or_default(), Path::new(directory))
+        ["rivals", word, directory] if let Some(runs) = runs(word) => {
+            data_sets().and_then(|data| single(data.iter(), runs, Path::new(directory)))
         }
         _ => {
             eprintln!("{USAGE}");
@@ -61,20 +67,23 @@ fn main() -> ExitCode {
     }
 }
 
+fn data_sets() -> Result<Vec<Data>, Box<dyn Error>> {
+    let mut data = vec![
+        data::housing(Geography { states: 30, counties: 30 })?,
+        data::dense(Geography { states: 52, counties: 60 })?,
+        data::taxis()?,
+        data::census()?,
+        data::flights()?,
+    ];
+    data.extend(data::hard()?);
+    Ok(data)
+}
+
 /// Everything, with the figures.
 fn full(runs: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
-    let [gap, rooms, few] = data::hard()?;
-    let hierarchies = [
-        Hierarchies::new(data::housing(Geography { states: 30, counties: 30 })?)?,
-        Hierarchies::new(data::dense(Geography { states: 52, counties: 60 })?)?,
-        Hierarchies::new(data::taxis()?)?,
-        Hierarchies::new(data::census()?)?,
-        Hierarchies::new(data::flights()?)?,
-        Hierarchies::new(gap)?,
-        Hierarchies::new(rooms)?,
-        Hierarchies::new(few)?,
-    ];
-    let [_, _, taxis, census, flights, ..] = hierarchies.each_ref().map(Hierarchies::all);
+    let hierarchies = data_sets()?.into_iter().map(Hierarchies::new);
+    let hierarchies: Vec<Hierarchies> = hierarchies.collect::<Result<_, _>>()?;
+    let [taxis, census, flights] = [2, 3, 4].map(|number| hierarchies[number].all());
     let times = times::measure(census)?;
     let counts = l1::Comparison::measure(vec![census, taxis, flights], runs)?;
     let sizes = emd::Comparison::measure(&hierarchies, &emd::EPSILONS, runs)?;
@@ -83,7 +92,19 @@ fn full(runs: usize, directory: &Path) -> Result<(), Box<dyn Error>> {
     let text = emd::report::report(&sizes, &format!("make accuracy RUNS={runs}"))
         + &l1::report::report(&counts)
         + &times::report(census, &times);
-    Ok(std::fs::write(directory.join("accuracy.md"), text)?)
+    std::fs::write(directory.join("accuracy.md"), text)?;
+    single(hierarchies.iter().map(Hierarchies::all), runs, directory)
+}
+
+/// The page on single histograms.
+fn single<'a>(
+    data: impl Iterator<Item = &'a Data>,
+    runs: usize,
+    directory: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let comparison = rivals::Comparison::measure(rivals::all(data)?, &rivals::EPSILONS, runs)?;
+    let text = rivals::report::report(&comparison, &format!("make accuracy RUNS={runs}"));
+    Ok(std::fs::write(directory.join("rivals.md"), text)?)
 }
 
 /// The error bars alone.

@@ -34,7 +34,8 @@ pub fn report(comparison: &Comparison, command: &str) -> String {
 `{command}` wrote this page. It compares what pg_dp releases by default (`auto`) with the
 methods of Kuo, Chiu, Kifer, Hay and Machanavajjhala (2018) in earth mover's distance, and with those
 of Fioretto, Van Hentenryck and Zhu (2020) in L1 distance. All noise comes from fixed seeds: the same
-number of runs gives the same errors anywhere.
+number of runs gives the same errors anywhere. Single histograms, and mechanisms that release nothing
+else, are on [a page of their own](rivals.md).
 
 {}
 ## Group sizes

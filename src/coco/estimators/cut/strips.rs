@@ -10,6 +10,11 @@
 //!
 //! T = K leaves no rows and is `Hc`; T = 0 leaves no columns and is `Hg`.
 //!
+//! Suresh ("Differentially Private Anonymized Histograms", 2019: PrivHist) measured small groups by
+//! columns and large ones by rows before, with T near the root of the number of entities. There a
+//! group is on one side of T or the other, which made-up groups have to hide; here the rows of
+//! small groups are 0, and nothing is to be hidden.
+//!
 //! # Sensitivity
 //!
 //! It is 1 for (a, b) together: let an entity join a group of size s, or of K or more, which
