@@ -96,7 +96,7 @@ CREATE VIEW dp.unstored_charges WITH (security_barrier) AS
      WHERE d.dropped_at IS NULL AND r.released_at IS NULL
        AND pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
 COMMENT ON VIEW dp.unstored_charges IS
-    'named releases of your datasets that are charged and not stored: asked again, they are made without another charge';
+    'named releases of your datasets that are charged, not stored, and made when asked for again';
 COMMENT ON COLUMN dp.unstored_charges.dataset IS 'the dataset whose budget was charged';
 COMMENT ON COLUMN dp.unstored_charges.name IS 'the name of the release';
 COMMENT ON COLUMN dp.unstored_charges.charge IS 'the id of the charge in dp.ledger';
