@@ -1,6 +1,5 @@
 -- A name is a promise: what is charged under it is stored, whatever the caller's transaction does.
-\set VERBOSITY verbose
-\set SHOW_CONTEXT never
+\set VERBOSITY sqlstate
 CREATE TABLE household (household int PRIMARY KEY, state text NOT NULL);
 INSERT INTO household SELECT i, 'state ' || i % 3 FROM generate_series(1, 60) AS i;
 CREATE TABLE person AS SELECT i % 60 + 1 AS household FROM generate_series(1, 150) AS i;
@@ -73,6 +72,7 @@ SELECT u.dataset, u.name, u.charge = l.id AS in_ledger, u.charged_at = l."when" 
   FROM dp.unstored_charges AS u JOIN dp.ledger AS l ON l.parameters ->> 'name' = u.name;
 SELECT * FROM error_of($$SELECT asked('broken', 0.25)$$);
 SELECT * FROM error_of($$SELECT * FROM dp_explain_hierarchy('census', 1, release => 'broken')$$);
+SELECT * FROM error_of($$SELECT * FROM dp_hierarchy_intervals('census', 'broken')$$);
 SELECT * FROM error_of($$SELECT asked('broken')$$);
 SELECT attempts FROM dp.unstored_charges;
 -- not in READ ONLY, as it would be stored

@@ -8,8 +8,8 @@ use super::state::{
 use crate::pg::errors::{Result, error};
 use pgrx::prelude::*;
 
-/// Errors: the transaction is READ ONLY or SERIALIZABLE; the database's encoding is not UTF8; the server may
-/// drop rows that a snapshot still needs; little of the stack is left.
+/// Errors: the transaction is READ ONLY or SERIALIZABLE; the database's encoding is not UTF8; the
+/// server may drop rows that a snapshot still needs; little of the stack is left.
 pub(crate) fn check_surroundings() -> Result<()> {
     let refused = |message: &str, hint: &str| {
         Err(error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(hint))
