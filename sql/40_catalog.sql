@@ -159,13 +159,15 @@ CREATE TABLE dp.release (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     dataset bigint NOT NULL REFERENCES dp.dataset,
     name text NOT NULL,
-    charge bigint NOT NULL, -- no foreign key: a snapshot taken before the charge does not see it
-    released_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    charge bigint NOT NULL UNIQUE, -- of dp.charge, from which nothing goes
+    released_at timestamptz, -- when it was stored; until then it is charged only
     parameters jsonb NOT NULL,
+    attempts integer NOT NULL DEFAULT 1, -- to make it, counted before private rows are read
     level_epsilons float8[], -- NULL where one release was chosen among several
     UNIQUE (dataset, name)
 );
-COMMENT ON TABLE dp.release IS 'releases that were stored under a name, which dp.releases shows';
+COMMENT ON TABLE dp.release IS
+    'releases with a name: charged (dp.unstored_charges), and then stored (dp.releases)';
 
 CREATE TABLE dp.release_region (
     release bigint NOT NULL REFERENCES dp.release,

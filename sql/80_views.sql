@@ -70,7 +70,7 @@ CREATE VIEW dp.releases WITH (security_barrier) AS
       FROM dp.release AS r
       JOIN dp.dataset AS d ON d.id = r.dataset
       JOIN dp.charge AS c ON c.id = r.charge
-     WHERE d.dropped_at IS NULL;
+     WHERE d.dropped_at IS NULL AND r.released_at IS NOT NULL;
 COMMENT ON VIEW dp.releases IS
     'releases that were stored under a name, with the parameters they were made with';
 COMMENT ON COLUMN dp.releases.level_epsilons IS
@@ -85,6 +85,30 @@ CREATE VIEW dp.release_rows WITH (security_barrier) AS
      CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
      WHERE d.dropped_at IS NULL;
 COMMENT ON VIEW dp.release_rows IS 'the rows of all stored releases, for dashboards';
+
+-- What a crash, a cancel or an error left half done, and what runs now.
+CREATE VIEW dp.unstored_charges WITH (security_barrier) AS
+    SELECT d.name AS dataset, r.name, c.id AS charge, c.charged_at, c.charged_by AS who, c.function,
+           c.epsilon, c.delta, r.parameters, r.attempts
+      FROM dp.release AS r
+      JOIN dp.dataset AS d ON d.id = r.dataset
+      JOIN dp.charge AS c ON c.id = r.charge
+     WHERE d.dropped_at IS NULL AND r.released_at IS NULL
+       AND pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
+COMMENT ON VIEW dp.unstored_charges IS
+    'named releases of your datasets that are charged, not stored, and made when asked for again';
+COMMENT ON COLUMN dp.unstored_charges.dataset IS 'the dataset whose budget was charged';
+COMMENT ON COLUMN dp.unstored_charges.name IS 'the name of the release';
+COMMENT ON COLUMN dp.unstored_charges.charge IS 'the id of the charge in dp.ledger';
+COMMENT ON COLUMN dp.unstored_charges.charged_at IS 'when it was charged';
+COMMENT ON COLUMN dp.unstored_charges.who IS 'the role that asked first';
+COMMENT ON COLUMN dp.unstored_charges.function IS 'the function that releases';
+COMMENT ON COLUMN dp.unstored_charges.epsilon IS 'the epsilon that was charged, once';
+COMMENT ON COLUMN dp.unstored_charges.delta IS 'the delta that was charged, once';
+COMMENT ON COLUMN dp.unstored_charges.parameters IS
+    'the arguments with which it has to be asked for again';
+COMMENT ON COLUMN dp.unstored_charges.attempts IS
+    'how often it was begun, 5 times at most. A release that runs now is listed, too';
 
 -- How far long functions have come.
 CREATE FUNCTION dp.backend_progress()
@@ -120,7 +144,8 @@ COMMENT ON COLUMN dp.progress.total IS
 COMMENT ON COLUMN dp.progress.share IS 'how much of the phase is done, from 0 to 1';
 
 GRANT SELECT ON
-    dp.datasets, dp.grants, dp.ledger, dp.releases, dp.release_rows, dp.progress
+    dp.datasets, dp.grants, dp.ledger, dp.unstored_charges, dp.releases, dp.release_rows,
+    dp.progress
     TO PUBLIC;
 
 

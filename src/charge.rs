@@ -246,6 +246,9 @@ pub trait Ledger {
     type Refusal;
 
     /// Charges so much, durably: whatever becomes of the release.
+    ///
+    /// A charge may stand already, of just this cost, for a release of which nothing was ever shown:
+    /// the ledger may answer with that one, and see to it that one release alone is shown for it.
     fn charge(&self, cost: &Cost) -> Result<Self::Entry, Self::Refusal>;
 }
 

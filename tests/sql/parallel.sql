@@ -84,7 +84,7 @@ SAVEPOINT s;
 SELECT d.* FROM differences('county,state') AS d;
 ROLLBACK TO s;
 COMMIT;
-BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
 DECLARE release CURSOR FOR SELECT * FROM dp_hierarchy_release('place ', 1e6, max_size => 5);
 FETCH 1 FROM release;
 FETCH ALL FROM release;

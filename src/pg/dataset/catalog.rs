@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use crate::pg::errors::{Result, error};
-use crate::pg::ledger::account::Account;
+use crate::pg::ledger::account::{Account, Promise};
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::roles::{acts_for, as_reader};
 use crate::pg::server::select::as_of_now;
@@ -100,12 +100,12 @@ impl Dataset {
         })
     }
 
-    /// What a release by that function is charged to. `release`: the name that it is stored under.
+    /// What a release by that function is charged to. `promise`: the name that it is stored under.
     /// `about`: what the ledger's entry shows beside the mechanism.
     pub(crate) fn account(
         &self,
         function: &'static str,
-        release: Option<&str>,
+        promise: Option<Promise>,
         about: Map<String, Value>,
     ) -> Account {
         Account {
@@ -113,7 +113,7 @@ impl Dataset {
             dataset_name: self.name.clone(),
             grantee: self.grantee,
             function,
-            release: release.map(str::to_string),
+            promise,
             about,
         }
     }

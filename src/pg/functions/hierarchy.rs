@@ -1,23 +1,21 @@
 //! `dp_hierarchy_release`.
 
 use super::watch::{Watch, rows};
-use crate::coco::{Coco, DpCoco};
+use crate::coco::Coco;
 use crate::hierarchy::{Mechanism, ReleaseRequest, Released, Tree};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Failure, Result, all_required, checked_name, error, required, unfit};
-use crate::pg::ledger::account::LedgerReceipt;
+use crate::pg::errors::{Failure, Result, all_required, checked_name, internal, required, unfit};
+use crate::pg::ledger::account::{LedgerReceipt, Promise};
+use crate::pg::release::content::{ReleasedRegions, StoredContent};
 use crate::pg::release::order::Asked;
-use crate::pg::release::stored::{find_release, read_release, store_release};
+use crate::pg::release::store::{Outcome, store};
+use crate::pg::release::stored::{Found, find_release, read_release, stored_release};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
-use crate::pg::server::state::{is_read_only, workers_of_session};
-use pgrx::pg_sys::panic::ErrorReport;
+use crate::pg::server::state::workers_of_session;
 use pgrx::prelude::*;
-use serde_json::{Map, Value, json};
-use std::fmt::Display;
-
-type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
+use serde_json::{Map, json};
 
 /// A release that is stored under the name is served. Otherwise all that is public is checked, and
 /// the mechanism planned; then it goes the way of every release.
@@ -60,64 +58,38 @@ fn dp_hierarchy_release(
     };
     let mechanism = Mechanism::new(&request).map_err(unfit)?;
 
-    let asked = json!({
-        "epsilon": epsilon,
-        "estimators": request.estimators,
-        "consistency": request.consistency,
-        "max_size": max_size,
-        "budget_shares": request.shares,
+    let promise = name.map(|name| Promise {
+        name: name.to_string(),
+        parameters: json!({
+            "epsilon": epsilon,
+            "estimators": request.estimators,
+            "consistency": request.consistency,
+            "max_size": max_size,
+            "budget_shares": request.shares,
+        }),
     });
-    if let Some(name) = name
-        && let Some(regions) = stored(&dataset, name, &asked)?
-    {
-        return Ok(rows(regions));
+    let turn = match promise.as_ref().map(|promise| find_release(&dataset, promise)).transpose()? {
+        Some(Found::Stored(id)) => return read_release(id).map(rows),
+        Some(Found::Unstored(turn)) => Some(turn),
+        None => None,
+    };
+    let (regions, selection) = release(&dataset, &progress, mechanism, promise)?;
+    // who waits for the name need not wait for this client
+    drop(turn);
+    if let Some(selection) = selection {
+        pgrx::notice!("{selection}");
     }
-    if name.is_some() && is_read_only() {
-        return Err(cannot_store());
-    }
-    let named = name.map(|name| Named { dataset: &dataset, name, parameters: &asked });
-    release(&dataset, &progress, mechanism, named).map(rows)
+    Ok(rows(regions))
 }
 
-/// The release of that name, if there is one. Error: it was made with other parameters.
-fn stored(dataset: &Dataset, name: &str, parameters: &Value) -> Result<Option<ReleasedRegions>> {
-    let Some(stored) = find_release(dataset, name, parameters)? else { return Ok(None) };
-    if stored.same_parameters {
-        return read_release(stored.id).map(Some);
-    }
-    Err(error(
-        PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
-        format!(
-            "release \"{name}\" of dataset \"{}\" exists already with other parameters",
-            dataset.name
-        ),
-    )
-    .set_hint("dp.releases shows its parameters. Nothing was spent. Choose another name."))
-}
-
-fn cannot_store() -> ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-        "a named release cannot be stored in a read-only transaction",
-    )
-    .set_hint("Nothing was spent. Leave the name out, or start a transaction that may write.")
-}
-
-/// Where a release will be stored.
-struct Named<'a> {
-    dataset: &'a Dataset,
-    name: &'a str,
-    parameters: &'a Value,
-}
-
+/// The regions, and what there is to say of a selection.
 fn release(
     dataset: &Dataset,
     progress: &Progress,
     mechanism: Mechanism,
-    named: Option<Named>,
-) -> Result<ReleasedRegions> {
-    let name = named.as_ref().map(|named| named.name);
-    let asked = Asked { dataset, progress, name, about: Map::new() };
+    promise: Option<Promise>,
+) -> Result<(ReleasedRegions, Option<String>)> {
+    let asked = Asked { dataset, progress, promise: promise.clone(), about: Map::new() };
     let (max_size, workers) = (mechanism.max_size(), workers_of_session());
     asked.of_rows(
         |source| {
@@ -130,14 +102,21 @@ fn release(
         },
         |(tree, leaves), receipt, words| {
             let charge = *receipt.entry();
-            let released = measure(receipt, &tree, leaves, words, progress)?;
-            if let Some(Named { dataset, name, parameters }) = named {
-                progress.phase(Phase::Storing);
-                store_release(dataset, name, charge, parameters, tree.regions(), &released)
-                    .map_err(Failure::Store)?;
-            }
+            let watch = Watch::release(progress, receipt.mechanism(), &tree, promise.is_some());
+            let Released { histograms, errors, epsilons } =
+                measure(receipt, &tree, leaves, words, watch)?;
             let paths = tree.regions().iter().map(|region| region.path.clone());
-            Ok(paths.zip(released.histograms).collect())
+            let regions = paths.zip(histograms).collect();
+            if let Some(promise) = &promise {
+                progress.phase(Phase::Storing);
+                let content = StoredContent::new(charge, &regions, epsilons);
+                let outcome = store(dataset, &promise.name, &content).map_err(Failure::Store)?;
+                if outcome == Outcome::OtherStored {
+                    let other = other_attempt(dataset, promise).map_err(Failure::Store)?;
+                    return Ok((other, None));
+                }
+            }
+            Ok((regions, selection(&errors)))
         },
     )
 }
@@ -147,22 +126,24 @@ fn measure(
     tree: &Tree,
     leaves: Vec<Coco>,
     words: &mut SystemWords,
-    progress: &Progress,
+    mut watch: Watch,
 ) -> std::result::Result<Released, Failure> {
-    let mut watch = Watch::release(progress, receipt.mechanism(), tree);
-    let released = receipt.release(tree, leaves, words, threads(), &mut watch)?;
-    tell_selection(&released.errors);
-    Ok(released)
+    Ok(receipt.release(tree, leaves, words, threads(), &mut watch)?)
+}
+
+/// What another attempt at the same release has stored.
+fn other_attempt(dataset: &Dataset, promise: &Promise) -> Result<ReleasedRegions> {
+    match stored_release(dataset, promise)? {
+        Some(id) => read_release(id),
+        None => Err(internal("a release was stored, and is gone")),
+    }
 }
 
 /// The noisy errors of the candidates among which one was selected, if any.
-fn tell_selection<E: Ord + Display>(errors: &[(String, E)]) {
-    if let Some((selected, _)) = errors.iter().min_by_key(|(_, error)| error) {
-        let errors: Vec<String> =
-            errors.iter().map(|(name, error)| format!("{name} {error}")).collect();
-        pgrx::notice!(
-            "selected {selected}: entities off in all regions together, with noise: {}",
-            errors.join(", ")
-        );
-    }
+fn selection(errors: &[(String, i64)]) -> Option<String> {
+    let (selected, _) = errors.iter().min_by_key(|(_, error)| error)?;
+    let errors: Vec<String> =
+        errors.iter().map(|(name, error)| format!("{name} {error}")).collect();
+    let errors = errors.join(", ");
+    Some(format!("selected {selected}: entities off in all regions together, with noise: {errors}"))
 }

@@ -125,7 +125,7 @@ fn dp_coco_histogram(
             "Use dp_hierarchy_release.",
         ));
     }
-    let asked = Asked { dataset: &dataset, progress: &progress, name: None, about: Map::new() };
+    let asked = Asked { dataset: &dataset, progress: &progress, promise: None, about: Map::new() };
     asked.of_given(request.mechanism, |receipt, words| {
         Ok(release(receipt, &truth, words, &progress))
     })

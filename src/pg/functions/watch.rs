@@ -28,6 +28,10 @@ pub(crate) struct Watch<'a> {
     /// How many are matched with their children once all levels are measured.
     parents: usize,
     all_measured: bool,
+    /// Says nothing to the client.
+    is_silent: bool,
+    /// Shows the phase alone.
+    hides_counts: bool,
     told: Instant,
 }
 
@@ -37,7 +41,17 @@ impl<'a> Watch<'a> {
 
     /// Of a release that begins to measure. Where several plans are carried out, all measure the
     /// same regions.
-    pub(super) fn release(progress: &'a Progress, mechanism: &Mechanism, tree: &Tree) -> Watch<'a> {
+    ///
+    /// What a named one measures may come to nothing, and be measured anew under the same charge: so
+    /// until it is stored nothing that follows from noise may be told, such as how many regions a
+    /// first look leads to. It gives no notices at all, as others wait for it, and writing to a
+    /// client takes as long as the client likes.
+    pub(super) fn release(
+        progress: &'a Progress,
+        mechanism: &Mechanism,
+        tree: &Tree,
+        is_named: bool,
+    ) -> Watch<'a> {
         let (plan, levels) = (&mechanism.plans()[0], tree.depth());
         let measured = || (0..levels).filter(|level| plan.levels()[*level].is_some());
         let watch = Watch {
@@ -47,6 +61,8 @@ impl<'a> Watch<'a> {
             regions: measured().map(|level| tree.level(level).len()).sum(),
             parents: plan.consistency().parents_to_match(tree),
             all_measured: false,
+            is_silent: is_named,
+            hides_counts: is_named && mechanism.plans().iter().any(|p| p.first_look().is_some()),
             told: Instant::now(),
         };
         watch.begin();
@@ -54,8 +70,13 @@ impl<'a> Watch<'a> {
     }
 
     fn begin(&self) {
-        self.progress.steps(Phase::Measuring, self.regions);
-        self.progress.level(self.first, self.levels);
+        self.progress.steps(Phase::Measuring, self.shown(self.regions));
+        self.progress.level(self.first, self.shown(self.levels));
+    }
+
+    /// Of so many: 0 where that is not shown.
+    fn shown(&self, total: usize) -> usize {
+        if self.hides_counts { 0 } else { total }
     }
 
     /// Of the post-processing of what was measured before.
@@ -66,8 +87,17 @@ impl<'a> Watch<'a> {
     ) -> Watch<'a> {
         let (levels, parents) = (tree.depth(), method.parents_to_match(tree));
         progress.steps(Phase::MakingConsistent, parents);
-        let told = Instant::now();
-        Watch { progress, levels, first: 0, regions: 0, parents, all_measured: true, told }
+        Watch {
+            progress,
+            levels,
+            first: 0,
+            regions: 0,
+            parents,
+            all_measured: true,
+            is_silent: false,
+            hides_counts: false,
+            told: Instant::now(),
+        }
     }
 }
 
@@ -85,15 +115,15 @@ impl Observer for Watch<'_> {
     }
 
     fn level_measured(&mut self, level: usize, regions: usize) {
-        if self.told.elapsed() >= Watch::QUIET {
+        if !self.is_silent && self.told.elapsed() >= Watch::QUIET {
             self.told = Instant::now();
             pgrx::notice!("measured level {level} of {}: {regions} regions", self.levels - 1);
         }
-        if level + 1 < self.levels {
-            self.progress.level(level + 1, self.levels);
-        } else {
+        if level + 1 == self.levels {
             self.all_measured = true;
-            self.progress.steps(Phase::MakingConsistent, self.parents);
+            self.progress.steps(Phase::MakingConsistent, self.shown(self.parents));
+        } else {
+            self.progress.level(level + 1, self.shown(self.levels));
         }
     }
 

@@ -3,19 +3,31 @@
 //! A charge is recorded by a worker in a transaction of its own, so that nothing the caller does
 //! afterwards (rollback, cancel, crash) returns it: see `record`.
 
-use super::message::{Answer, ChargeRequest, Refusal};
+use super::message::{Answer, ChargeRequest, Refusal, Unresumable};
+use super::promise::ATTEMPTS;
 use super::record::WORKER;
 use crate::charge::{self, Cost, Ledger};
 use crate::pg::errors::{Result, error, internal, invalid};
 use crate::pg::server::locality::refuse_worker_node;
+use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::roles::role_name;
 use crate::pg::server::state::current_role;
 use crate::pg::server::surroundings::check_surroundings;
-use crate::pg::server::worker;
+use crate::pg::server::worker::{Errand, Unanswered, ask};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
+use std::time::Duration;
+
+pub(crate) use super::message::Promise;
+
+const CHARGE: Errand = Errand {
+    worker: "pg_dp ledger",
+    function: WORKER,
+    turn: PrivateLock::Charge,
+    patience: Duration::from_secs(2),
+};
 
 /// To what a release is charged: the ledger of a dataset, with what its entry shows besides the
 /// cost.
@@ -29,8 +41,8 @@ pub(crate) struct Account {
     pub(crate) grantee: Option<Oid>,
     /// The SQL function that releases.
     pub(crate) function: &'static str,
-    /// The name that the release is stored under.
-    pub(crate) release: Option<String>,
+    /// For a release that is stored under a name.
+    pub(crate) promise: Option<Promise>,
     /// What the entry shows beside the mechanism.
     pub(crate) about: Map<String, Value>,
 }
@@ -46,17 +58,45 @@ impl Ledger for Account {
     type Entry = i64;
     type Refusal = ErrorReport;
 
+    /// A name that is charged already, for the same mechanism and arguments, and not stored yet is
+    /// not charged again: see [`promise`](super::promise).
+    ///
     /// Errors: less than the charge is left, or it is smaller than a role with a grant may ask for
     /// (nothing is spent then); the dataset or the grant is gone or not committed yet; the worker
     /// could not do it; nothing can be released here (see [`check_surroundings`]); another node of
-    /// a cluster has the ledger.
+    /// a cluster has the ledger; the name is charged, and its release cannot be made any more.
     fn charge(&self, cost: &Cost) -> Result<i64> {
         check_surroundings()?;
         refuse_worker_node()?;
         let message = serde_json::to_vec(&self.request(cost)).map_err(internal)?;
-        let answer = worker::ask(WORKER, self.dataset, &message)?;
+        let answer = ask(&CHARGE, self.dataset, &message).map_err(not_charged)?;
         let answer: Answer = serde_json::from_slice(&answer).map_err(internal)?;
         answer.map_err(|refusal| self.refused(cost, refusal))
+    }
+}
+
+/// Why the ledger's worker gave no answer.
+fn not_charged(reason: Unanswered) -> ErrorReport {
+    match reason {
+        Unanswered::Standby => error(
+            PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            "a standby server cannot charge a budget, so it cannot release",
+        )
+        .set_hint("Release on the primary; stored releases can be read here."),
+        Unanswered::NoSlot => error(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_RESOURCES,
+            "no background worker is free to charge the budget, so nothing was released",
+        )
+        .set_hint("Nothing was spent. Raise max_worker_processes, or try again later."),
+        Unanswered::Failed => error(
+            PgSqlErrorCode::ERRCODE_IO_ERROR,
+            "the charge could not be recorded, so nothing was released",
+        )
+        .set_hint(
+            "The server's log says why the ledger's worker failed (a lock held by another \
+             transaction for example). If it failed late, the charge may stand: see dp.ledger.",
+        ),
+        Unanswered::Broken(report) => *report,
     }
 }
 
@@ -66,7 +106,7 @@ impl Account {
         for (key, value) in &self.about {
             parameters[key] = value.clone();
         }
-        parameters["name"] = self.release.as_deref().into();
+        parameters["name"] = self.promise.as_ref().map(|promise| promise.name.as_str()).into();
         ChargeRequest {
             dataset: self.dataset,
             grantee: self.grantee.map(|role| role.to_u32()),
@@ -76,6 +116,7 @@ impl Account {
             delta: cost.delta.to_string(),
             rho: cost.rho,
             parameters,
+            promise: self.promise.clone(),
         }
     }
 
@@ -129,7 +170,39 @@ impl Account {
                 format!("permission denied for dataset \"{name}\""),
             )
             .set_hint("The grant is not committed, or was revoked."),
+            Refusal::Stored => error(
+                PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
+                format!("{} was stored a moment ago", self.release()),
+            )
+            .set_hint("Nothing was spent. Ask again: it is served from what is stored."),
+            Refusal::Unresumable(why) => self.unresumable(&why),
         }
+    }
+
+    fn unresumable(&self, why: &Unresumable) -> ErrorReport {
+        let why = match why {
+            Unresumable::Changed => {
+                "what it would measure now is not what was charged, since the extension or the \
+                 dataset changed"
+                    .to_string()
+            }
+            Unresumable::Elsewhere => {
+                "the server was restored or promoted since, and it may have been shown before"
+                    .to_string()
+            }
+            Unresumable::Attempts => format!("it was begun {ATTEMPTS} times"),
+        };
+        error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("{} is charged, but cannot be made any more: {why}", self.release()),
+        )
+        .set_hint("Nothing was spent now. Choose another name, which is charged anew.")
+    }
+
+    /// The release, for messages.
+    fn release(&self) -> String {
+        let name = self.promise.as_ref().map_or("", |promise| &promise.name);
+        format!("release \"{name}\" of dataset \"{}\"", self.dataset_name)
     }
 
     fn exceeded(&self, whose: &str, epsilon: &str, left: &str) -> ErrorReport {

@@ -15,6 +15,23 @@ pub(super) struct ChargeRequest {
     pub(super) delta: String,
     pub(super) rho: f64,
     pub(super) parameters: serde_json::Value,
+    /// For a release with a name.
+    pub(super) promise: Option<Promise>,
+}
+
+impl ChargeRequest {
+    /// The zCDP loss as a decimal that is not below it: the shortest decimal of an f64 may be, by
+    /// less than the next f64 lies above.
+    pub(super) fn rho_decimal(&self) -> String {
+        self.rho.next_up().to_string()
+    }
+}
+
+/// The name that a release is stored under, and what is asked for by it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Promise {
+    pub(crate) name: String,
+    pub(crate) parameters: serde_json::Value,
 }
 
 /// The number of the ledger's entry, or why there is none.
@@ -22,9 +39,31 @@ pub(super) type Answer = Result<i64, Refusal>;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Refusal {
-    BudgetExceeded { left: String, delta_left: String },
-    LimitExceeded { left: String },
-    TooSmall { smallest: String, rho_alone: bool },
+    BudgetExceeded {
+        left: String,
+        delta_left: String,
+    },
+    LimitExceeded {
+        left: String,
+    },
+    TooSmall {
+        smallest: String,
+        rho_alone: bool,
+    },
     NoDataset,
     NoGrant,
+    /// The release of that name is stored.
+    Stored,
+    Unresumable(Unresumable),
+}
+
+/// Why the release of a name that is charged cannot be made any more.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Unresumable {
+    /// Another mechanism was charged than would be carried out now.
+    Changed,
+    /// The charge is from before this server was restored or promoted.
+    Elsewhere,
+    /// It was begun too often.
+    Attempts,
 }

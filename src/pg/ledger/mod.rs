@@ -4,4 +4,6 @@
 
 pub(super) mod account;
 mod message;
+mod promise;
 mod record;
+mod sql;

@@ -2,14 +2,13 @@
 //! own.
 
 use super::message::{Answer, ChargeRequest, Refusal};
+use super::promise::{promise, resume};
+use super::sql::{SpiResult, first_row};
 use crate::pg::errors::{Result, internal};
 use crate::pg::server::worker::serve;
 use crate::privacy::Totals;
-use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
-use pgrx::spi::{SpiClient, SpiHeapTupleData};
-
-type SpiResult<T> = std::result::Result<T, pgrx::spi::Error>;
+use pgrx::spi::SpiClient;
 
 /// The worker's function, by which PostgreSQL finds it in the library.
 pub(super) const WORKER: &str = "pg_dp_worker_main";
@@ -29,6 +28,12 @@ fn record(message: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn check_and_record(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> {
+    let named = request.promise.as_ref();
+    if let Some(named) = named
+        && let Some(answer) = resume(client, request, named)?
+    {
+        return Ok(answer);
+    }
     // every charge of the dataset waits here for the one before
     let too_small = match check_budget(client, request)? {
         Err(refusal) => return Ok(Err(refusal)),
@@ -50,13 +55,11 @@ fn check_and_record(client: &mut SpiClient, request: &ChargeRequest) -> SpiResul
         )?;
     }
     add_up(client, request)?;
-    append(client, request)
-}
-
-/// The zCDP loss as a decimal that is not below it: the shortest decimal of an f64 may be, by less
-/// than the next f64 lies above.
-fn rho_decimal(request: &ChargeRequest) -> String {
-    request.rho.next_up().to_string()
+    let answer = append(client, request)?;
+    if let (Ok(charge), Some(named)) = (&answer, named) {
+        promise(client, request.dataset, *charge, named)?;
+    }
+    Ok(answer)
 }
 
 /// Whether the dataset's budget has room for the charge. If so, why it is too small for a role with
@@ -81,7 +84,7 @@ fn check_budget(
         &[
             (*dataset).into(),
             epsilon.as_str().into(),
-            rho_decimal(request).into(),
+            request.rho_decimal().into(),
             delta.as_str().into(),
         ],
         |row| {
@@ -152,7 +155,7 @@ fn add_up(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<()> {
             (*dataset).into(),
             epsilon.as_str().into(),
             delta.as_str().into(),
-            rho_decimal(request).into(),
+            request.rho_decimal().into(),
         ],
     )?;
     Ok(())
@@ -189,20 +192,11 @@ fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> 
             request.function.as_str().into(),
             request.epsilon.as_str().into(),
             request.delta.as_str().into(),
-            rho_decimal(request).into(),
+            request.rho_decimal().into(),
             request.parameters.to_string().into(),
         ],
         |row| Ok(row.get::<i64>(1)?.unwrap_or_default()),
     )?;
     // an INSERT ... SELECT from an aggregate returns one row
     Ok(entry.ok_or(Refusal::NoDataset))
-}
-
-fn first_row<T>(
-    client: &mut SpiClient,
-    sql: &str,
-    arguments: &[DatumWithOid],
-    read: impl FnOnce(&SpiHeapTupleData) -> SpiResult<T>,
-) -> SpiResult<Option<T>> {
-    client.update(sql, None, arguments)?.next().map(|row| read(&row)).transpose()
 }

@@ -1,6 +1,8 @@
 //! The way of a release from a dataset to the caller: the order that every release keeps, and those
 //! that are stored under a name, and may then be read by all.
 
+pub(super) mod content;
 pub(super) mod order;
 pub(super) mod published;
+pub(super) mod store;
 pub(super) mod stored;

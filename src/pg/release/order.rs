@@ -8,7 +8,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
-use crate::pg::ledger::account::LedgerReceipt;
+use crate::pg::ledger::account::{LedgerReceipt, Promise};
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
@@ -26,7 +26,7 @@ pub(crate) struct Asked<'a> {
     /// Of the SQL function that releases.
     pub(crate) progress: &'a Progress,
     /// The name that it will be stored under.
-    pub(crate) name: Option<&'a str>,
+    pub(crate) promise: Option<Promise>,
     /// What the ledger's entry shows besides the mechanism.
     pub(crate) about: Map<String, Value>,
 }
@@ -65,10 +65,10 @@ impl Asked<'_> {
         mechanism: M,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
-        let Asked { dataset, progress, name, about } = self;
+        let Asked { dataset, progress, promise, about } = self;
         let mut words = words_from_system().map_err(internal)?;
         progress.phase(Phase::Charging);
-        let account = dataset.account(progress.function(), name, about);
+        let account = dataset.account(progress.function(), promise, about);
         let receipt = Receipt::charged(mechanism, &account)?;
         after_charge(receipt, |receipt| tell(receipt, &mut words))
     }

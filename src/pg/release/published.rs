@@ -39,7 +39,8 @@ impl Published {
             "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, d.max_rows_per_unit, \
                     r.parameters::text, r.level_epsilons \
                FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset \
-              WHERE d.name = {} AND d.dropped_at IS NULL AND r.name = {}",
+              WHERE d.name = {} AND d.dropped_at IS NULL AND r.name = {} \
+                AND r.released_at IS NOT NULL",
             quote_literal(dataset),
             quote_literal(release)
         );

@@ -1,78 +1,83 @@
 //! Releases that are stored under a name, and served again without a charge.
 
-use crate::coco::DpCoco;
-use crate::hierarchy::{Region, Released};
+use super::content::ReleasedRegions;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error};
-use crate::pg::server::catalog::{execute, read_catalog};
-use crate::pg::server::locks::{PrivateLock, lock_name};
-use crate::pg::server::select::extension_schema;
-use crate::pg::server::state::is_in_recovery;
+use crate::pg::ledger::account::Promise;
+use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::locks::{PrivateLock, Turn};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
-/// A release that was stored under a name.
-pub(crate) struct StoredRelease {
-    pub(crate) id: i64,
-    /// Whether it was made with the parameters that are asked for now.
-    pub(crate) same_parameters: bool,
+/// What there is under a name.
+pub(crate) enum Found {
+    /// The number of a stored release.
+    Stored(i64),
+    /// Nothing that could be served: whoever has the turn may make it, others wait meanwhile.
+    Unstored(Turn),
 }
 
-/// Finds a stored release. Where there is none, others that ask for the same name wait from now on
-/// until this transaction ends. (Not on a standby, which stores none.)
+/// Finds the release that was promised by that name, whatever the transaction's snapshot.
 ///
 /// Who asks for what is stored locks nothing: it is free, and could stand in the way of others for
 /// ever.
 ///
-/// Error: another transaction that makes the release does not end in time.
-pub(crate) fn find_release(
-    dataset: &Dataset,
-    name: &str,
-    parameters: &serde_json::Value,
-) -> Result<Option<StoredRelease>> {
-    let stored = stored_release(dataset, name, parameters)?;
-    if stored.is_some() || is_in_recovery() {
-        return Ok(stored);
+/// Error: something else was asked for by that name.
+pub(crate) fn find_release(dataset: &Dataset, promise: &Promise) -> Result<Found> {
+    if let Some(id) = stored_release(dataset, promise)? {
+        return Ok(Found::Stored(id));
     }
-    if lock_name(PrivateLock::ReleaseName, (dataset.id, name)) {
-        return stored_release(dataset, name, parameters); // maybe since
+    let turn = Turn::take_name(PrivateLock::ReleaseName, (dataset.id, &promise.name));
+    let since = stored_release(dataset, promise)?;
+    Ok(since.map_or(Found::Unstored(turn), Found::Stored))
+}
+
+/// Error: something else was asked for by that name.
+pub(crate) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Option<i64>> {
+    let sql = format!(
+        "SELECT id, parameters = {}::jsonb, released_at IS NOT NULL \
+           FROM dp.release WHERE dataset = {} AND name = {}",
+        quote_literal(promise.parameters.to_string()),
+        dataset.id,
+        quote_literal(&promise.name)
+    );
+    let mut found = None;
+    read_catalog(&sql, |row| {
+        let id: Option<i64> = row.get(1);
+        let (same, is_stored) = (row.get(2).unwrap_or(false), row.get(3).unwrap_or(false));
+        found = id.map(|id| (id, same, is_stored));
+        Ok(())
+    })?;
+    match found {
+        Some((_, false, is_stored)) => Err(other_parameters(dataset, &promise.name, is_stored)),
+        Some((id, _, true)) => Ok(Some(id)),
+        Some((.., false)) | None => Ok(None),
     }
-    Err(error(
-        PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+}
+
+fn other_parameters(dataset: &Dataset, name: &str, is_stored: bool) -> ErrorReport {
+    let hint = if is_stored {
+        "dp.releases shows its parameters. Nothing was spent. Choose another name."
+    } else {
+        "It is charged, and not stored yet: dp.unstored_charges shows its parameters to the \
+         dataset's owner. Nothing was spent. Choose another name."
+    };
+    error(
+        PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
         format!(
-            "release \"{name}\" of dataset \"{}\" is being made by a transaction that does not end",
+            "release \"{name}\" of dataset \"{}\" exists already with other parameters",
             dataset.name
         ),
     )
-    .set_hint("Nothing was spent. Ask again when it has ended, or choose another name."))
-}
-
-fn stored_release(
-    dataset: &Dataset,
-    name: &str,
-    parameters: &serde_json::Value,
-) -> Result<Option<StoredRelease>> {
-    let sql = format!(
-        "SELECT id, parameters = {}::jsonb FROM dp.release WHERE dataset = {} AND name = {}",
-        quote_literal(parameters.to_string()),
-        dataset.id,
-        quote_literal(name)
-    );
-    let mut stored = None;
-    read_catalog(&sql, |row| {
-        stored = Some(StoredRelease {
-            id: row.get(1).unwrap_or_default(),
-            same_parameters: row.get(2).unwrap_or_default(),
-        });
-        Ok(())
-    })?;
-    Ok(stored)
+    .set_hint(hint)
 }
 
 /// Finds a stored release, whatever its parameters.
 pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Option<i64>> {
     let sql = format!(
-        "SELECT id FROM dp.release WHERE dataset = {} AND name = {}",
+        "SELECT id FROM dp.release \
+          WHERE dataset = {} AND name = {} AND released_at IS NOT NULL",
         dataset.id,
         quote_literal(name)
     );
@@ -85,7 +90,7 @@ pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Opti
 }
 
 /// The regions of a stored release and their histograms, level by level.
-pub(crate) fn read_release(id: i64) -> Result<Vec<(Vec<String>, DpCoco)>> {
+pub(crate) fn read_release(id: i64) -> Result<ReleasedRegions> {
     let sql =
         format!("SELECT path, histogram FROM dp.release_region WHERE release = {id} ORDER BY n");
     let mut regions = Vec::new();
@@ -94,41 +99,4 @@ pub(crate) fn read_release(id: i64) -> Result<Vec<(Vec<String>, DpCoco)>> {
         Ok(())
     })?;
     Ok(regions)
-}
-
-pub(crate) fn store_release(
-    dataset: &Dataset,
-    name: &str,
-    charge: i64,
-    parameters: &serde_json::Value,
-    regions: &[Region],
-    released: &Released,
-) -> Result<()> {
-    // of a choice among several releases there is none
-    let epsilons = (!released.epsilons.is_empty()).then(|| released.epsilons.clone());
-    let id = execute(
-        "INSERT INTO dp.release (dataset, name, charge, parameters, level_epsilons) \
-         VALUES ($1, $2, $3, $4::jsonb, $5) RETURNING id",
-        &[
-            dataset.id.into(),
-            name.into(),
-            charge.into(),
-            parameters.to_string().into(),
-            epsilons.into(),
-        ],
-        |row| row.get::<i64>(1),
-    )?
-    .flatten();
-    let insert = format!(
-        "INSERT INTO dp.release_region (release, n, path, histogram) \
-         VALUES ($1, $2, $3, $4::{}.dp_coco)",
-        extension_schema()?
-    );
-    for (n, (region, histogram)) in (0i64..).zip(regions.iter().zip(&released.histograms)) {
-        pgrx::check_for_interrupts!();
-        let text = histogram.histogram().to_string();
-        let arguments = [id.into(), n.into(), region.path.clone().into(), text.into()];
-        execute(&insert, &arguments, |_| Ok(()))?;
-    }
-    Ok(())
 }

@@ -7,8 +7,8 @@ use std::ffi::c_long;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-/// How long to wait for a name that another transaction is about to give: as long as the ledger's
-/// worker waits for a lock.
+/// How long to wait for a name that another transaction is about to give, which may be idle: as
+/// long as the ledger's worker waits for a lock.
 const NAME_PATIENCE: Duration = Duration::from_secs(5);
 
 const EXCLUSIVE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
@@ -20,10 +20,12 @@ pub(crate) enum PrivateLock {
     Charge = 0xd8,
     /// The right to look for a free worker slot.
     WorkerSlot = 0xd9,
-    /// The name of a release of a dataset.
+    /// The right to make the release of a dataset that has a name.
     ReleaseName = 0xda,
     /// The name of a dataset.
     DatasetName = 0xdb,
+    /// The right to have a worker store a release of a dataset.
+    Store = 0xdc,
 }
 
 impl PrivateLock {
@@ -42,7 +44,7 @@ impl PrivateLock {
 /// A right that one session has at a time; the others queue for it.
 ///
 /// A session-level lock, since it must not be held until the caller's transaction ends.
-pub(super) struct Turn(pg_sys::LOCKTAG);
+pub(crate) struct Turn(pg_sys::LOCKTAG);
 
 impl Turn {
     pub(super) fn take(kind: PrivateLock, key: u64) -> Turn {
@@ -50,6 +52,12 @@ impl Turn {
         // SAFETY: copies the tag. What is locked is given back when the value goes.
         unsafe { pg_sys::LockAcquire(&tag, EXCLUSIVE, true, false) };
         Turn(tag)
+    }
+
+    /// A turn with a name. Who has it must not wait for a client meanwhile: others queue for as
+    /// long as their settings and the deadlock detector let them.
+    pub(crate) fn take_name(kind: PrivateLock, name: impl Hash) -> Turn {
+        Turn::take(kind, key(name))
     }
 }
 
@@ -60,15 +68,19 @@ impl Drop for Turn {
     }
 }
 
+/// Names that share a key wait for each other, too: no harm.
+fn key(name: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Takes the right to give a name, until the end of the transaction. False if another transaction
 /// that has it does not end in time.
 ///
 /// It does not queue for the lock: how long that may take is a setting of the caller's.
 pub(crate) fn lock_name(kind: PrivateLock, name: impl Hash) -> bool {
-    // names that share a hash wait for each other, too: no harm
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    let tag = kind.tag(hasher.finish());
+    let tag = kind.tag(key(name));
     let begin = Instant::now();
     loop {
         // SAFETY: copies the tag; the end of the transaction gives the lock back.

@@ -2,16 +2,30 @@
 //! released numbers tell of private rows. Found out before the charge.
 
 use super::settings::stack_is_half_used;
-use super::state::{database_is_utf8, is_serializable, old_snapshots_expire};
+use super::state::{
+    database_is_utf8, is_in_recovery, is_read_only, is_serializable, old_snapshots_expire,
+};
 use crate::pg::errors::{Result, error};
 use pgrx::prelude::*;
 
-/// Errors: the transaction is SERIALIZABLE; the database's encoding is not UTF8; the server may
-/// drop rows that a snapshot still needs; little of the stack is left.
+/// Errors: the transaction is READ ONLY or SERIALIZABLE; the database's encoding is not UTF8; the
+/// server may drop rows that a snapshot still needs; little of the stack is left.
 pub(crate) fn check_surroundings() -> Result<()> {
     let refused = |message: &str, hint: &str| {
         Err(error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_hint(hint))
     };
+    // that it writes nothing is what its caller relies on; what is stored was served before
+    // (a standby, where all are READ ONLY, has an error of its own)
+    if is_read_only() && !is_in_recovery() {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            "a READ ONLY transaction cannot spend, so it cannot release",
+        )
+        .set_hint(
+            "Nothing was spent. Use BEGIN READ WRITE; a named release that is stored is served \
+             here, too.",
+        ));
+    }
     // what it reads would be locked, and whether a later statement fails to serialize would tell
     // whether somebody wrote there meanwhile
     if is_serializable() {

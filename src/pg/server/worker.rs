@@ -9,17 +9,14 @@ use super::locks::{PrivateLock, Turn, sleep};
 use super::segment::Segment;
 use super::settings::set;
 use super::state::{is_in_recovery, own_process};
-use crate::pg::errors::{Result, error, internal};
+use crate::pg::errors::{Result, internal};
 use pgrx::bgworkers::{
     BackgroundWorker, BackgroundWorkerBuilder, BackgroundWorkerStatus, DynamicBackgroundWorker,
 };
-use pgrx::pg_sys::panic::ErrorReportable;
+use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
-
-/// How long to wait for a worker slot that other sessions' workers or parallel queries hold.
-const SLOT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long to look for a slot after waiting longer than that for one's turn to look.
 const LAST_LOOK: Duration = Duration::from_millis(500);
@@ -32,44 +29,64 @@ const START_PATIENCE: Duration = Duration::from_secs(5);
 /// worker, which no deadlock detector sees, so this has to end by itself.
 const LOCK_TIMEOUT: &CStr = c"5s";
 
-/// Sends a message to a new worker, whose function of that name [serves](serve) it, and returns its
-/// answer.
-///
-/// Sessions that ask for one dataset take turns, so that they need one worker slot, not many, and
-/// where another transaction holds the dataset, only releases from it wait. All who look for a
-/// free slot queue for it. Errors: the server is a standby; no worker slot; the worker failed.
-pub(crate) fn ask(function: &str, dataset: i64, message: &[u8]) -> Result<Vec<u8>> {
-    if is_in_recovery() {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-            "a standby server cannot charge a budget, so it cannot release",
-        )
-        .set_hint("Release on the primary; stored releases can be read here."));
-    }
-    let _turn = Turn::take(PrivateLock::Charge, dataset as u64);
-    let segment = Segment::create(message)?;
-    let worker = start(function, segment.handle())?;
-    wait(worker, &segment)?;
-    segment.take_answer().ok_or_else(|| {
-        error(
-            PgSqlErrorCode::ERRCODE_IO_ERROR,
-            "the charge could not be recorded, so nothing was released",
-        )
-        .set_hint(
-            "The server's log says why the ledger's worker failed (a lock held by another \
-             transaction for example). If it failed late, the charge may stand: see dp.ledger.",
-        )
-    })
+/// What workers are sent for.
+pub(crate) struct Errand {
+    /// What `pg_stat_activity` calls the worker.
+    pub(crate) worker: &'static str,
+    /// The worker's function, which [serves](serve) the message.
+    pub(crate) function: &'static str,
+    /// What sessions with such an errand for one dataset queue for: together they need one worker
+    /// slot, not many, and where another transaction holds the dataset, only they wait.
+    pub(crate) turn: PrivateLock,
+    /// How long to wait for a worker slot that other sessions' workers or parallel queries hold.
+    pub(crate) patience: Duration,
 }
 
-fn start(function: &str, segment: pg_sys::dsm_handle) -> Result<DynamicBackgroundWorker> {
+/// Why there is no answer.
+pub(crate) enum Unanswered {
+    /// The server is one, and nothing was sent.
+    Standby,
+    /// No worker was to be had, and nothing was sent.
+    NoSlot,
+    /// The worker ended without one. What it was to do may be done.
+    Failed,
+    Broken(Box<ErrorReport>),
+}
+
+impl From<ErrorReport> for Unanswered {
+    fn from(report: ErrorReport) -> Unanswered {
+        Unanswered::Broken(Box::new(report))
+    }
+}
+
+/// Sends a message to a new worker, and returns its answer. All who look for a free slot queue for
+/// it.
+pub(crate) fn ask(
+    errand: &Errand,
+    dataset: i64,
+    message: &[u8],
+) -> std::result::Result<Vec<u8>, Unanswered> {
+    if is_in_recovery() {
+        return Err(Unanswered::Standby);
+    }
+    let _turn = Turn::take(errand.turn, dataset as u64);
+    let segment = Segment::create(message)?;
+    let worker = start(errand, segment.handle())?;
+    wait(worker, &segment)?;
+    segment.take_answer().ok_or(Unanswered::Failed)
+}
+
+fn start(
+    errand: &Errand,
+    segment: pg_sys::dsm_handle,
+) -> std::result::Result<DynamicBackgroundWorker, Unanswered> {
     let begin = Instant::now();
     let _turn = Turn::take(PrivateLock::WorkerSlot, 0);
-    let deadline = (begin + SLOT_PATIENCE).max(Instant::now() + LAST_LOOK);
+    let deadline = (begin + errand.patience).max(Instant::now() + LAST_LOOK);
     loop {
-        let started = BackgroundWorkerBuilder::new("pg_dp ledger")
+        let started = BackgroundWorkerBuilder::new(errand.worker)
             .set_library("pg_dp")
-            .set_function(function)
+            .set_function(errand.function)
             .enable_spi_access()
             .set_restart_time(None)
             .set_notify_pid(own_process())
@@ -81,13 +98,7 @@ fn start(function: &str, segment: pg_sys::dsm_handle) -> Result<DynamicBackgroun
                 pgrx::check_for_interrupts!();
                 std::thread::sleep(Duration::from_millis(5));
             }
-            Err(_) => {
-                return Err(error(
-                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_RESOURCES,
-                    "no background worker is free to charge the budget, so nothing was released",
-                )
-                .set_hint("Nothing was spent. Raise max_worker_processes, or try again later."));
-            }
+            Err(_) => return Err(Unanswered::NoSlot),
         }
     }
 }
@@ -125,12 +136,12 @@ pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(&[u8]) -> Result<Vec<u8>
     let Some(segment) = Segment::attach(argument.value() as pg_sys::dsm_handle) else {
         return; // the caller is gone
     };
-    let message = segment.message().to_vec();
     BackgroundWorker::connect_worker_to_spi_by_oid(Some(segment.database()), None);
     settle();
     segment.start();
     // an error is raised inside, or the transaction would commit what was done before it
-    let answer = BackgroundWorker::transaction(move || answer(&message).unwrap_or_report());
+    let message = segment.message();
+    let answer = BackgroundWorker::transaction(move || answer(message).unwrap_or_report());
     segment.put_answer(&answer);
 }
 
@@ -149,12 +160,17 @@ fn take_signals() {
     }
 }
 
-/// Settings that the charge relies on, whatever the database's or the role's defaults are.
+/// Settings that the work relies on, whatever the database's or the role's defaults are.
 fn settle() {
     set(c"search_path", c"pg_catalog, pg_temp");
     set(c"default_transaction_isolation", c"read committed");
     set(c"default_transaction_read_only", c"off");
     set(c"lock_timeout", LOCK_TIMEOUT);
-    // a charge that a crash could undo would be no charge
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    set(c"transaction_timeout", c"0");
+    // a charge that a crash could undo would be no charge, and a release that one could undo would
+    // be made anew, with other numbers, when the first ones have been seen
     set(c"synchronous_commit", c"on");
+    // the rows of a release that could not be stored are for nobody, and no error is to quote them
+    set(c"log_error_verbosity", c"terse");
 }

@@ -1,0 +1,103 @@
+//! Named releases, from the ledger's side. A name is a promise: it is charged once, and whoever
+//! then asks for the same gets the same release, whatever became of the session that paid for it.
+//!
+//! The charge's own transaction makes the row of `dp.release`. The release is stored there by
+//! another one, which commits before anybody sees a number of it. Where that did not come to pass
+//! (a crash, a cancel), the next attempt *resumes*: it measures what the rows say then, with noise
+//! of its own, under the charge that stands.
+//!
+//! Why one charge is enough for several attempts: only what the last one measures is ever shown. An
+//! attempt that is not stored leaves nothing behind that follows from a private row or from noise,
+//! but that it ended, and when: until a release is stored neither rows, nor notices, nor the counts
+//! of `dp.progress` tell of it, errors depend on public things alone, and what a failing worker
+//! would quote is not logged. So all that anybody sees is one run of the mechanism that was charged,
+//! and how long some others took. Time is outside of the guarantee, and is to stay a small channel:
+//! so an attempt is counted, durably, before it reads, and there are not more than [`ATTEMPTS`].
+//!
+//! What is stored is stored once, as the row says that it is: of two attempts that come to an end
+//! one is shown, to both.
+//!
+//! A server that was restored or promoted may lack what its predecessor stored and showed. There a
+//! charge of before is not resumed.
+
+use super::message::{Answer, ChargeRequest, Promise, Refusal, Unresumable};
+use super::sql::{SpiResult, first_row};
+use pgrx::spi::SpiClient;
+
+/// How often the release of a charge may be begun, the first time included.
+pub(super) const ATTEMPTS: i32 = 5;
+
+/// The answer where the name is charged already: the same charge again, if it may be resumed. None
+/// if the name is new. Locks the dataset, so that a name is not charged twice at once.
+pub(super) fn resume(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+    promise: &Promise,
+) -> SpiResult<Option<Answer>> {
+    let exists = "SELECT FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE";
+    if first_row(client, exists, &[request.dataset.into()], |_| Ok(()))?.is_none() {
+        return Ok(Some(Err(Refusal::NoDataset)));
+    }
+    let charged = first_row(
+        client,
+        "SELECT c.id, r.released_at IS NOT NULL, \
+                r.parameters = $3::jsonb AND c.function = $4 AND c.epsilon = $5::numeric \
+                AND c.delta = $6::numeric AND c.rho = $7::numeric AND c.parameters = $8::jsonb, \
+                e.identity = dp.identity(), r.attempts \
+           FROM dp.release AS r \
+           JOIN dp.charge AS c ON c.id = r.charge \
+           JOIN dp.epoch AS e ON e.n = c.epoch \
+          WHERE r.dataset = $1 AND r.name = $2 FOR NO KEY UPDATE OF r",
+        &[
+            request.dataset.into(),
+            promise.name.as_str().into(),
+            promise.parameters.to_string().into(),
+            request.function.as_str().into(),
+            request.epsilon.as_str().into(),
+            request.delta.as_str().into(),
+            request.rho_decimal().into(),
+            request.parameters.to_string().into(),
+        ],
+        |row| {
+            let charge = row.get::<i64>(1)?.unwrap_or_default();
+            let is = |column| Ok::<_, pgrx::spi::Error>(row.get::<bool>(column)?.unwrap_or(false));
+            Ok(match (is(2)?, is(3)?, is(4)?, row.get::<i32>(5)?.unwrap_or(ATTEMPTS)) {
+                (true, ..) => Err(Refusal::Stored),
+                (_, false, ..) => Err(Refusal::Unresumable(Unresumable::Changed)),
+                (_, _, false, _) => Err(Refusal::Unresumable(Unresumable::Elsewhere)),
+                (.., attempts) if attempts >= ATTEMPTS => {
+                    Err(Refusal::Unresumable(Unresumable::Attempts))
+                }
+                _ => Ok(charge),
+            })
+        },
+    )?;
+    if let Some(Ok(charge)) = charged {
+        client.update(
+            "UPDATE dp.release SET attempts = attempts + 1 WHERE charge = $1",
+            None,
+            &[charge.into()],
+        )?;
+    }
+    Ok(charged)
+}
+
+/// Notes that a charge is for the release of that name, and that its first attempt begins.
+pub(super) fn promise(
+    client: &mut SpiClient,
+    dataset: i64,
+    charge: i64,
+    promise: &Promise,
+) -> SpiResult<()> {
+    client.update(
+        "INSERT INTO dp.release (dataset, name, charge, parameters) VALUES ($1, $2, $3, $4::jsonb)",
+        None,
+        &[
+            dataset.into(),
+            promise.name.as_str().into(),
+            charge.into(),
+            promise.parameters.to_string().into(),
+        ],
+    )?;
+    Ok(())
+}

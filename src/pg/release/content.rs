@@ -1,0 +1,54 @@
+//! What is stored of a named release, on its way to the worker that stores it.
+
+use crate::coco::DpCoco;
+use crate::pg::errors::{Result, internal};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The regions of a release, level by level: their paths and histograms.
+pub(crate) type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
+
+/// All that is stored of a release but what its charge tells: dataset, name and parameters. Compact,
+/// about three bytes for each size of a region: a census has millions.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredContent<'a> {
+    /// The ledger's entry.
+    pub(super) charge: i64,
+    /// What each level's measurement was calibrated to, None for one that was not measured. No
+    /// levels where one release was chosen among several.
+    pub(super) level_epsilons: Vec<Option<f64>>,
+    #[serde(borrow)]
+    pub(super) regions: Vec<StoredRegion<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredRegion<'a> {
+    #[serde(borrow)]
+    pub(super) path: Vec<&'a str>,
+    /// As a `dp_coco` lies on disk.
+    #[serde(borrow)]
+    pub(super) histogram: Cow<'a, [u8]>,
+}
+
+impl<'a> StoredContent<'a> {
+    pub(crate) fn new(
+        charge: i64,
+        regions: &'a ReleasedRegions,
+        level_epsilons: Vec<Option<f64>>,
+    ) -> StoredContent<'a> {
+        let stored = |(path, histogram): &'a (Vec<String>, DpCoco)| StoredRegion {
+            path: path.iter().map(String::as_str).collect(),
+            histogram: histogram.histogram().to_bytes().into(),
+        };
+        StoredContent { charge, level_epsilons, regions: regions.iter().map(stored).collect() }
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        // writing into a growing vector cannot fail
+        postcard::to_extend(self, Vec::new()).unwrap_or_default()
+    }
+
+    pub(super) fn from_bytes(bytes: &'a [u8]) -> Result<StoredContent<'a>> {
+        postcard::from_bytes(bytes).map_err(internal)
+    }
+}

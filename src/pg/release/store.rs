@@ -1,0 +1,117 @@
+//! Storing a named release, before anybody sees it: a worker does it in a transaction of its own,
+//! which is committed whatever becomes of the caller's.
+
+use super::content::StoredContent;
+use crate::pg::dataset::catalog::Dataset;
+use crate::pg::errors::{Result, error, internal};
+use crate::pg::server::locks::PrivateLock;
+use crate::pg::server::select::extension_type;
+use crate::pg::server::worker::{Errand, Unanswered, ask, serve};
+use pgrx::datum::DatumWithOid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use std::time::Duration;
+
+/// More patient than a charge: a release that cannot be stored has to be made anew.
+const STORE: Errand = Errand {
+    worker: "pg_dp store",
+    function: "pg_dp_store_main",
+    turn: PrivateLock::Store,
+    patience: Duration::from_secs(10),
+};
+
+/// What became of a release that was to be stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Stored,
+    /// Another attempt at the same release was first. What this one measured is for nobody.
+    OtherStored,
+}
+
+/// Stores a release under the name that it was charged for. Once the worker has begun it is stored,
+/// also if the caller is cancelled.
+///
+/// Error: it could not be stored.
+pub(crate) fn store(dataset: &Dataset, name: &str, content: &StoredContent) -> Result<Outcome> {
+    let failed = |reason| not_stored(&dataset.name, name, reason);
+    let answer = ask(&STORE, dataset.id, &content.to_bytes()).map_err(failed)?;
+    Ok(if answer == STORED { Outcome::Stored } else { Outcome::OtherStored })
+}
+
+fn not_stored(dataset: &str, name: &str, reason: Unanswered) -> ErrorReport {
+    let (code, why) = match reason {
+        Unanswered::NoSlot => {
+            (PgSqlErrorCode::ERRCODE_INSUFFICIENT_RESOURCES, "no background worker is free")
+        }
+        Unanswered::Failed | Unanswered::Standby => {
+            (PgSqlErrorCode::ERRCODE_IO_ERROR, "the server's log says why the worker failed")
+        }
+        Unanswered::Broken(report) => return *report,
+    };
+    error(
+        code,
+        format!(
+            "release \"{name}\" of dataset \"{dataset}\" is charged, but could not be stored: {why}"
+        ),
+    )
+    .set_hint("Ask again with the same parameters: it is made without another charge.")
+}
+
+const STORED: &[u8] = b"stored";
+const OTHER_STORED: &[u8] = b"other";
+
+// SAFETY: no other library that PostgreSQL loads has a function of that name.
+#[pg_guard]
+#[unsafe(no_mangle)]
+extern "C-unwind" fn pg_dp_store_main(argument: pg_sys::Datum) {
+    serve(argument, insert);
+}
+
+/// Stores a release in the current transaction, as superuser.
+fn insert(message: &[u8]) -> Result<Vec<u8>> {
+    let content = StoredContent::from_bytes(message)?;
+    let level_epsilons = Some(&content.level_epsilons).filter(|levels| !levels.is_empty());
+    let release =
+        Spi::connect_mut(|client| -> std::result::Result<Option<i64>, pgrx::spi::Error> {
+            let rows = client.update(
+                "UPDATE dp.release SET released_at = clock_timestamp(), level_epsilons = $2 \
+              WHERE charge = $1 AND released_at IS NULL RETURNING id",
+                None,
+                &[content.charge.into(), level_epsilons.cloned().into()],
+            )?;
+            rows.into_iter().next().map_or(Ok(None), |row| row.get(1))
+        })
+        .map_err(internal)?;
+    let Some(release) = release else { return Ok(OTHER_STORED.to_vec()) };
+    insert_regions(release, &content)?;
+    Ok(STORED.to_vec())
+}
+
+fn insert_regions(release: i64, content: &StoredContent) -> Result<()> {
+    let histogram_type = extension_type("dp_coco")?;
+    let types = [
+        PgBuiltInOids::INT8OID.into(),
+        PgBuiltInOids::INT8OID.into(),
+        PgBuiltInOids::TEXTARRAYOID.into(),
+        histogram_type.into(),
+    ];
+    let sql = "INSERT INTO dp.release_region (release, n, path, histogram) VALUES ($1, $2, $3, $4)";
+    let statement = Spi::connect_mut(|client| {
+        client.prepare_mut(sql, &types).map(|statement| statement.keep())
+    })
+    .map_err(internal)?;
+    for (n, region) in (0i64..).zip(&content.regions) {
+        pgrx::check_for_interrupts!();
+        // a connection for each, which ends with the memory that its arguments take
+        Spi::connect_mut(|client| {
+            // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
+            let histogram = unsafe { DatumWithOid::new(&*region.histogram, histogram_type) };
+            let path = region.path.clone();
+            client
+                .update(&statement, None, &[release.into(), n.into(), path.into(), histogram])
+                .map(|_| ())
+        })
+        .map_err(internal)?;
+    }
+    Ok(())
+}
