@@ -178,6 +178,20 @@ CREATE TABLE dp.release_region (
 );
 COMMENT ON TABLE dp.release_region IS 'the regions of stored releases, which dp.release_rows shows';
 
+CREATE TABLE dp.release_measurement (
+    release bigint NOT NULL,
+    n bigint NOT NULL,
+    first_look boolean NOT NULL,
+    kind text NOT NULL,
+    first_place bigint NOT NULL,
+    "values" bigint[] NOT NULL, -- at this place and those that follow
+    scale float8 NOT NULL,
+    PRIMARY KEY (release, n, first_look, kind),
+    FOREIGN KEY (release, n) REFERENCES dp.release_region
+);
+COMMENT ON TABLE dp.release_measurement IS
+    'what was measured of regions and is kept, which dp.release_measurements shows';
+
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.access', '');
@@ -187,5 +201,6 @@ SELECT pg_catalog.pg_extension_config_dump('dp.charge', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_measurement', '');
 
 

@@ -3,13 +3,14 @@
 CREATE FUNCTION @extschema@.dp_hierarchy_release(
         dataset text, epsilon float8, estimators text[] DEFAULT '{auto}',
         consistency text DEFAULT 'matching', max_size bigint DEFAULT 10000,
-        budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL)
+        budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
+        keep_measurements boolean DEFAULT false)
     RETURNS TABLE (level int, path text[], size bigint, groups bigint)
     AS 'MODULE_PATHNAME', 'dp_hierarchy_release_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
-        text, float8, text[], text, bigint, float8[], text)
+        text, float8, text[], text, bigint, float8[], text, boolean)
     IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';
 
 CREATE FUNCTION dp.leaf_histograms_add(internal, max_size bigint, VARIADIC "any") RETURNS internal

@@ -86,6 +86,24 @@ CREATE VIEW dp.release_rows WITH (security_barrier) AS
      WHERE d.dropped_at IS NULL;
 COMMENT ON VIEW dp.release_rows IS 'the rows of all stored releases, for dashboards';
 
+CREATE VIEW dp.release_measurements WITH (security_barrier) AS
+    SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
+           CASE WHEN m.first_look THEN 'look_' ELSE '' END || m.kind AS kind,
+           m.first_place + v.n - 1 AS place, v.value, m.scale
+      FROM dp.release AS r
+      JOIN dp.dataset AS d ON d.id = r.dataset
+      JOIN dp.release_measurement AS m ON m.release = r.id
+      JOIN dp.release_region AS g ON (g.release, g.n) = (m.release, m.n)
+     CROSS JOIN LATERAL pg_catalog.unnest(m."values") WITH ORDINALITY AS v (value, n)
+     WHERE d.dropped_at IS NULL;
+COMMENT ON VIEW dp.release_measurements IS
+    'the noisy numbers of stored releases with keep_measurements, as they were measured';
+COMMENT ON COLUMN dp.release_measurements.kind IS
+    'count: groups of the size place; column: groups of at most that size; row: the size of the place-th largest group, or the number of columns if that is more; look_...: of the first look';
+COMMENT ON COLUMN dp.release_measurements.value IS
+    'any integer: the exact number and noise n, of a probability in proportion to exp(-|n| / scale)';
+COMMENT ON COLUMN dp.release_measurements.scale IS 'of the noise';
+
 -- What a crash, a cancel or an error left half done, and what runs now.
 CREATE VIEW dp.unstored_charges WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name, c.id AS charge, c.charged_at, c.charged_by AS who, c.function,
@@ -145,7 +163,7 @@ COMMENT ON COLUMN dp.progress.share IS 'how much of the phase is done, from 0 to
 
 GRANT SELECT ON
     dp.datasets, dp.grants, dp.ledger, dp.unstored_charges, dp.releases, dp.release_rows,
-    dp.progress
+    dp.release_measurements, dp.progress
     TO PUBLIC;
 
 

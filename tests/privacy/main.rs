@@ -2,7 +2,7 @@
 //! neighbouring tables.
 //!
 //! *False alarms.* A correct build fails for one pair of neighbours and one promise with
-//! probability [`tester::ALPHA`] = 1e-9 at most. There are at most 594 of them in `histograms`, 400
+//! probability [`tester::ALPHA`] = 9e-10 at most. There are at most 693 of them in `histograms`, 400
 //! in `ranges`: less than 1e-6 in all.
 //!
 //! *Power.* The same tester has to reject planted bugs.

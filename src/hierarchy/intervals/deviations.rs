@@ -1,6 +1,5 @@
 //! By how much replicates are off, size by size.
 
-use super::{REPLICATES, whole};
 use crate::coco::Coco;
 use crate::work::done;
 
@@ -9,6 +8,12 @@ const NEIGHBOURS: usize = 4;
 
 /// A spread of which the replicates say nothing: a tenth of a group.
 const LEAST_SPREAD: f64 = 0.1;
+
+/// The half width of a bar of whole numbers: what is off by at most w of these is off by less than
+/// w + 1/2 of real ones.
+pub(super) fn whole(half: f64) -> f64 {
+    (half - 0.5).ceil().max(0.0)
+}
 
 /// What is counted at each size of a released histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +58,7 @@ pub(super) struct Deviations {
 
 impl Deviations {
     pub(super) fn new(counted: Counted) -> Deviations {
-        Deviations { counted, replicates: Vec::with_capacity(REPLICATES) }
+        Deviations { counted, replicates: vec![] }
     }
 
     pub(super) fn add(&mut self, released: &Coco, replicate: &Coco) {

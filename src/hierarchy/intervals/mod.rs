@@ -27,7 +27,7 @@ use super::release::ReleaseError;
 use super::selection::Mechanism;
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco};
-use deviations::{Counted, Deviations};
+use deviations::{Counted, Deviations, whole};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::array;
@@ -233,12 +233,6 @@ impl Replicates {
             statistics,
         }
     }
-}
-
-/// The half width of a bar of whole numbers: what is off by at most w of these is off by less than
-/// w + 1/2 of real ones.
-fn whole(half: f64) -> f64 {
-    (half - 0.5).ceil().max(0.0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use crate::coco::Coco;
 use crate::hierarchy::{Mechanism, ReleaseRequest, Released, Tree};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Failure, Result, all_required, checked_name, internal, required, unfit};
+use crate::pg::errors::{
+    Failure, Result, all_required, checked_name, internal, invalid, required, unfit,
+};
 use crate::pg::ledger::account::{LedgerReceipt, Promise};
 use crate::pg::release::content::{ReleasedRegions, StoredContent};
 use crate::pg::release::order::Asked;
@@ -28,6 +30,7 @@ fn dp_hierarchy_release(
     max_size: Option<i64>,
     budget_shares: Option<Vec<Option<f64>>>,
     name: Option<&str>,
+    keep_measurements: Option<bool>,
 ) -> Result<
     TableIterator<
         'static,
@@ -42,6 +45,13 @@ fn dp_hierarchy_release(
     let shares = budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
 
     let name = name.map(|name| checked_name(name, "name")).transpose()?;
+    let keep_measurements = required(keep_measurements, "keep_measurements")?;
+    if keep_measurements && name.is_none() {
+        return Err(invalid(
+            "keep_measurements needs a name",
+            "Measurements are stored with a release: name => '...'.",
+        ));
+    }
 
     let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
     let dataset = Dataset::open(dataset_name)?;
@@ -55,19 +65,21 @@ fn dp_hierarchy_release(
         max_size,
         shares,
         rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+        keep_measurements,
     };
     let mechanism = Mechanism::new(&request).map_err(unfit)?;
 
-    let promise = name.map(|name| Promise {
-        name: name.to_string(),
-        parameters: json!({
-            "epsilon": epsilon,
-            "estimators": request.estimators,
-            "consistency": request.consistency,
-            "max_size": max_size,
-            "budget_shares": request.shares,
-        }),
+    let mut parameters = json!({
+        "epsilon": epsilon,
+        "estimators": request.estimators,
+        "consistency": request.consistency,
+        "max_size": max_size,
+        "budget_shares": request.shares,
     });
+    if keep_measurements {
+        parameters["keep_measurements"] = json!(true);
+    }
+    let promise = name.map(|name| Promise { name: name.to_string(), parameters });
     let turn = match promise.as_ref().map(|promise| find_release(&dataset, promise)).transpose()? {
         Some(Found::Stored(id)) => return read_release(id).map(rows),
         Some(Found::Unstored(turn)) => Some(turn),
@@ -103,13 +115,13 @@ fn release(
         |(tree, leaves), receipt, words| {
             let charge = *receipt.entry();
             let watch = Watch::release(progress, receipt.mechanism(), &tree, promise.is_some());
-            let Released { histograms, errors, epsilons } =
+            let Released { histograms, errors, epsilons, measurements } =
                 measure(receipt, &tree, leaves, words, watch)?;
             let paths = tree.regions().iter().map(|region| region.path.clone());
             let regions = paths.zip(histograms).collect();
             if let Some(promise) = &promise {
                 progress.phase(Phase::Storing);
-                let content = StoredContent::new(charge, &regions, epsilons);
+                let content = StoredContent::new(charge, &regions, epsilons, &measurements);
                 let outcome = store(dataset, &promise.name, &content).map_err(Failure::Store)?;
                 if outcome == Outcome::OtherStored {
                     let other = other_attempt(dataset, promise).map_err(Failure::Store)?;

@@ -1,6 +1,7 @@
 //! What is stored of a named release, on its way to the worker that stores it.
 
 use crate::coco::DpCoco;
+use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, internal};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -19,6 +20,9 @@ pub(crate) struct StoredContent<'a> {
     pub(super) level_epsilons: Vec<Option<f64>>,
     #[serde(borrow)]
     pub(super) regions: Vec<StoredRegion<'a>>,
+    /// What was measured, if it is kept.
+    #[serde(borrow)]
+    pub(super) measurements: Vec<StoredNumbers<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -30,17 +34,44 @@ pub(super) struct StoredRegion<'a> {
     pub(super) histogram: Cow<'a, [u8]>,
 }
 
+/// Numbers of one region as they were measured.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredNumbers<'a> {
+    /// Its place among the regions.
+    pub(super) region: i64,
+    pub(super) first_look: bool,
+    #[serde(borrow)]
+    pub(super) kind: Cow<'a, str>,
+    pub(super) first: i64,
+    pub(super) values: Cow<'a, [i64]>,
+    pub(super) scale: f64,
+}
+
 impl<'a> StoredContent<'a> {
     pub(crate) fn new(
         charge: i64,
         regions: &'a ReleasedRegions,
         level_epsilons: Vec<Option<f64>>,
+        measurements: &'a [KeptNumbers],
     ) -> StoredContent<'a> {
         let stored = |(path, histogram): &'a (Vec<String>, DpCoco)| StoredRegion {
             path: path.iter().map(String::as_str).collect(),
             histogram: histogram.histogram().to_bytes().into(),
         };
-        StoredContent { charge, level_epsilons, regions: regions.iter().map(stored).collect() }
+        let numbers = |kept: &'a KeptNumbers| StoredNumbers {
+            region: kept.region as i64,
+            first_look: kept.first_look,
+            kind: kept.numbers.kind.name().into(),
+            first: kept.numbers.first as i64,
+            values: kept.numbers.values.as_slice().into(),
+            scale: kept.scale,
+        };
+        StoredContent {
+            charge,
+            level_epsilons,
+            regions: regions.iter().map(stored).collect(),
+            measurements: measurements.iter().map(numbers).collect(),
+        }
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {

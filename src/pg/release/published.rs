@@ -76,6 +76,7 @@ impl Published {
             max_size: asked.max_size,
             shares: asked.budget_shares.clone(),
             rows_per_unit: self.rows_per_unit,
+            keep_measurements: false,
         })
         .map_err(unfit)?;
         match &self.epsilons {

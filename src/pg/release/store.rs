@@ -84,6 +84,7 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
         .map_err(internal)?;
     let Some(release) = release else { return Ok(OTHER_STORED.to_vec()) };
     insert_regions(release, &content)?;
+    insert_measurements(release, &content)?;
     Ok(STORED.to_vec())
 }
 
@@ -110,6 +111,29 @@ fn insert_regions(release: i64, content: &StoredContent) -> Result<()> {
             client
                 .update(&statement, None, &[release.into(), n.into(), path.into(), histogram])
                 .map(|_| ())
+        })
+        .map_err(internal)?;
+    }
+    Ok(())
+}
+
+fn insert_measurements(release: i64, content: &StoredContent) -> Result<()> {
+    let sql = "INSERT INTO dp.release_measurement \
+                   (release, n, first_look, kind, first_place, \"values\", scale) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    for numbers in &content.measurements {
+        pgrx::check_for_interrupts!();
+        Spi::connect_mut(|client| {
+            let arguments = [
+                release.into(),
+                numbers.region.into(),
+                numbers.first_look.into(),
+                numbers.kind.as_ref().into(),
+                numbers.first.into(),
+                numbers.values.to_vec().into(),
+                numbers.scale.into(),
+            ];
+            client.update(sql, None, &arguments).map(|_| ())
         })
         .map_err(internal)?;
     }
