@@ -279,6 +279,9 @@ impl ReleasePlan {
                 "epsilon_of_levels": left,
             });
         }
+        if self.keep_measurements {
+            description["keep_measurements"] = json!(true);
+        }
         if let Some(note) = self.levels.iter().flatten().find_map(LevelMeasurement::note) {
             description["note"] = json!(note);
         }
