@@ -73,7 +73,7 @@ CREATE FUNCTION @extschema@.dp_hierarchy_intervals(
     RETURNS TABLE (level int, path text[], statistic text, size bigint, value float8,
                    lower float8, upper float8)
     AS 'MODULE_PATHNAME', 'dp_hierarchy_intervals_wrapper'
-    LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 1000
+    LANGUAGE C STABLE PARALLEL UNSAFE ROWS 1000 -- it takes a snapshot of its own
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_hierarchy_intervals(text, text, float8, boolean) IS
     'the error bars of a stored release, for nothing: released numbers are all that is read';

@@ -74,7 +74,7 @@ CREATE VIEW dp.releases WITH (security_barrier) AS
 COMMENT ON VIEW dp.releases IS
     'releases that were stored under a name, with the parameters they were made with';
 COMMENT ON COLUMN dp.releases.level_epsilons IS
-    'what each level''s measurement was calibrated to, from the root down; NULL: not measured';
+    'what each level''s measurement was calibrated to, from the root down, NULL for one that was not measured; NULL as a whole where one release was chosen among several';
 
 CREATE VIEW dp.release_rows WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
@@ -99,7 +99,7 @@ CREATE VIEW dp.release_measurements WITH (security_barrier) AS
 COMMENT ON VIEW dp.release_measurements IS
     'the noisy numbers of stored releases with keep_measurements, as they were measured';
 COMMENT ON COLUMN dp.release_measurements.kind IS
-    'count: groups of the size place; column: groups of at most that size; row: the size of the place-th largest group, or the number of columns if that is more; look_...: of the first look';
+    'count: groups of the size place, or of that size and more if that is max_size; column: groups of at most that size; row: the size of the place-th largest group, or the number of columns if that is more; look_...: of the first look';
 COMMENT ON COLUMN dp.release_measurements.value IS
     'any integer: the exact number and noise n, of a probability in proportion to exp(-|n| / scale)';
 COMMENT ON COLUMN dp.release_measurements.scale IS 'of the noise';

@@ -41,6 +41,12 @@ CREATE VIEW widths AS
 SELECT bool_and(width > before) AS wider FROM (SELECT width, lag(width) OVER (PARTITION BY simultaneous ORDER BY confidence) AS before FROM widths) AS w WHERE before IS NOT NULL;
 SELECT bool_and(a.width > e.width) AS wider_at_once FROM widths AS a JOIN widths AS e USING (confidence) WHERE a.simultaneous AND NOT e.simultaneous;
 
+-- beside a scan by several workers, too
+CREATE TABLE sizes AS SELECT generate_series(0, 50) AS size;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SELECT count(*) > 0 AS joined FROM sizes JOIN dp_hierarchy_intervals('census', 'noisy') USING (size);
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
+
 -- one histogram by itself
 SELECT statistic, size, value, lower, upper FROM dp_histogram_intervals('{0:10,3:5}', 1e6, 50) ORDER BY size, statistic;
 SELECT bool_and(lower <= value AND value <= upper) AS hold, sum(upper - lower) > 0 AS wide FROM dp_histogram_intervals('{0:10,3:5,4:7,9:1}', 0.5, 50, 'Hc');
@@ -57,9 +63,11 @@ SET ROLE dp_test_reader;
 SELECT count(*) > 0 AS bars FROM dp_hierarchy_intervals('census', 'noisy');
 RESET ROLE;
 REVOKE SELECT ON dp.release_rows FROM PUBLIC;
+GRANT SELECT (dataset) ON dp.release_rows TO dp_test_reader;
 SET ROLE dp_test_reader;
 SELECT dp_hierarchy_intervals('census', 'noisy');
 RESET ROLE;
+REVOKE SELECT (dataset) ON dp.release_rows FROM dp_test_reader;
 GRANT SELECT ON dp.release_rows TO PUBLIC;
 
 -- what is wrong with the arguments

@@ -22,6 +22,8 @@ pub struct Bars {
     pub width: f64,
     /// How often the released number is off by so much.
     off: BTreeMap<u64, u64>,
+    /// The share of bars that hold, of each release that was merged.
+    shares: Vec<f64>,
 }
 
 impl Bars {
@@ -34,13 +36,24 @@ impl Bars {
         *self.off.entry((interval.value - truth).abs() as u64).or_default() += 1;
     }
 
-    pub fn merge(&mut self, other: &Bars) {
+    /// Those of one more release.
+    fn merge(&mut self, other: &Bars) {
+        self.shares.push(other.hold as f64 / other.bars.max(1) as f64);
         self.bars += other.bars;
         self.hold += other.hold;
         self.width += other.width;
         for (off, count) in &other.off {
             *self.off.entry(*off).or_default() += count;
         }
+    }
+
+    /// The standard error of the share that holds. The bars of one release are off together, so it is
+    /// that between releases.
+    pub fn standard_error(&self) -> f64 {
+        let n = self.shares.len() as f64;
+        let mean = self.shares.iter().sum::<f64>() / n;
+        let squares: f64 = self.shares.iter().map(|share| (share - mean).powi(2)).sum();
+        (squares / (n - 1.0) / n).sqrt()
     }
 
     /// The width of bars of one width that hold as often, found with the truth known.
@@ -57,8 +70,8 @@ impl Bars {
 /// The bars of one level.
 #[derive(Debug, Clone, Default)]
 pub struct LevelTally {
-    /// By kind and band.
-    pub sizes: BTreeMap<(Kind, usize), Bars>,
+    /// By kind and band; None for all together.
+    pub sizes: BTreeMap<(Kind, Option<usize>), Bars>,
     pub statistics: BTreeMap<&'static str, Bars>,
     /// Regions, and in how many of them the bars of all sizes hold at once.
     pub regions: u64,
@@ -83,7 +96,9 @@ impl LevelTally {
         for (bars, [of_size, up_to]) in with_truth(truth, bars) {
             let band = BANDS.iter().filter(|begin| bars.size >= **begin).count();
             let mut add = |kind, interval, truth: u64| {
-                self.sizes.entry((kind, band)).or_default().add(interval, truth as f64);
+                for band in [Some(band), None] {
+                    self.sizes.entry((kind, band)).or_default().add(interval, truth as f64);
+                }
             };
             add(Kind::OfSize, bars.of_size, of_size);
             add(Kind::UpToSize, bars.up_to_size, up_to);

@@ -3,7 +3,7 @@
 /// What a measured number is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberKind {
-    /// At the place s: how many groups have the size s.
+    /// At the place s: how many groups have the size s; at K, that size or more.
     Count,
     /// At the place s: how many groups have at most the size s.
     Column,

@@ -74,17 +74,15 @@ impl Deviations {
     fn spreads(&self, without: Option<usize>) -> Vec<f64> {
         let places = self.replicates.first().map_or(0, Vec::len);
         let kept = || (0..).zip(&self.replicates).filter(|(number, _)| Some(*number) != without);
-        let (replicates, mut sums) = (kept().count(), vec![0.0; places + 1]);
-        for place in 0..places {
-            let square = |off: f32| f64::from(off).powi(2);
-            let squares: f64 = kept().map(|(_, off)| square(off[place])).sum();
-            sums[place + 1] = sums[place] + squares;
-        }
+        let replicates = kept().count();
+        let square = |off: f32| f64::from(off).powi(2);
+        let at = |place: usize| kept().map(|(_, off)| square(off[place])).sum::<f64>();
+        let squares: Vec<f64> = (0..places).map(at).collect();
         done(places as u64);
         let spread = |place: usize| {
             let around = place.saturating_sub(NEIGHBOURS)..(place + NEIGHBOURS + 1).min(places);
             let count = (around.len() * replicates) as f64;
-            ((sums[around.end] - sums[around.start]).max(0.0) / count).sqrt()
+            (squares[around].iter().sum::<f64>() / count).sqrt()
         };
         (0..places).map(spread).collect()
     }

@@ -6,14 +6,13 @@
 //!
 //! At each size that was released the spread of a number is the root of the mean square deviation
 //! of the replicates there and at the neighbouring sizes, bias included. The bars are as many
-//! spreads wide as Student's distribution says. Nine sizes in a row are off nearly alike and count
-//! as three: with the degrees of freedom of three times the replicates about nine bars in ten held,
-//! at epsilon 0.3 to 3, on hierarchies of sparse and of dense data and on flights
-//! (docs/coverage.md has others).
+//! spreads wide as Student's or Laplace's distribution says. Nine sizes in a row are off nearly
+//! alike and count as three in the degrees of freedom: so about nine bars of 0.9 in ten held, on
+//! hierarchies of sparse and of dense data and on flights (docs/coverage.md has another, too).
 //!
 //! Bars that hold for all sizes of a region at once are as wide as the numbers of a replicate were
-//! off at most, in spreads of the other replicates, in all but the asked part of a level's regions
-//! and replicates; and then a fifth wider. Released histograms are smoother than true ones, and
+//! off at most, in spreads of the other replicates, in all but the asked part of the replicates and
+//! of a level's regions with about as many sizes; and then a fifth wider. Released histograms are smoother than true ones, and
 //! what is smooth is released with less error: on the same data a fifth mostly made up for that.
 
 mod deviations;
@@ -31,6 +30,7 @@ use deviations::{Counted, Deviations, whole};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::array;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 /// How many releases of the release are made. The most that one of nine is off by holds for a tenth
@@ -49,7 +49,7 @@ pub struct Confidence {
 
 impl Confidence {
     /// Beyond these few replicates say nothing.
-    pub const LEVELS: [f64; 2] = [0.5, 0.999];
+    pub const LEVELS: [f64; 2] = [0.5, 0.99];
 
     /// `level`: the probability that what is true lies within the bars. `simultaneous`: whether
     /// that is for all sizes of a region at once, not for each.
@@ -134,7 +134,7 @@ pub fn intervals(
     observer: &mut dyn Observer,
 ) -> Result<Vec<RegionIntervals>, ReleaseError> {
     let released: Vec<Coco> = released.iter().map(|region| region.histogram().clone()).collect();
-    let mut regions: Vec<Replicates> = released.iter().map(|_| Replicates::new()).collect();
+    let mut regions: Vec<Replicates> = released.iter().map(Replicates::new).collect();
     for round in 0..REPLICATES as u32 {
         let words = &mut ChaCha20Rng::seed_from_u64(round.into());
         let again = mechanism.release_sums(tree, &released, words, threads, &mut ())?;
@@ -148,40 +148,63 @@ pub fn intervals(
     let mut released = released.into_iter();
     for level in 0..tree.depth() {
         let of_level = &regions[tree.level(level)];
-        let spreads = Counted::BOTH.map(|counted| spreads(of_level, counted, confidence));
+        let at_once = Counted::BOTH.map(|counted| at_once(of_level, counted, confidence));
         for (region, released) in of_level.iter().zip(&mut released) {
+            let spreads = at_once.each_ref().map(|by_class| {
+                let each = student::widest_quantile::<{ 3 * REPLICATES }>(confidence.level);
+                // at once they are never narrower than each by itself
+                by_class.get(&region.size_class).map_or(each, |all| all.max(each))
+            });
             bars.push(region.bars(released, confidence, spreads, mechanism.max_size()));
         }
     }
     Ok(bars)
 }
 
-/// How many spreads wide the bars of a level are.
-fn spreads(regions: &[Replicates], counted: Counted, confidence: Confidence) -> f64 {
-    let Confidence { level, simultaneous } = confidence;
-    if !simultaneous {
-        return student::quantile::<{ 3 * REPLICATES }>(level);
-    }
-    let mut widest: Vec<f64> =
-        regions.iter().flat_map(|region| region.deviations(counted).widest()).collect();
-    widest.sort_by(f64::total_cmp);
-    // one more like these is among the k least of n + 1 with the probability k / (n + 1)
-    let ranks = widest.len() as f64 + 1.0;
-    let rank = (ranks * level - 1e-9).ceil() as usize;
-    let Some(largest) = widest.last() else { return 0.0 };
-    SMOOTHER
-        * match widest.get(rank.saturating_sub(1)) {
-            Some(widest) => *widest,
-            // too few for that
-            None => {
-                let [asked, had] = [level, 1.0 - 1.0 / ranks].map(student::quantile::<REPLICATES>);
-                largest * asked / had
-            }
+/// Regions of a class have about as many sizes, of which the largest deviation is one.
+fn size_class(released: &Coco) -> Option<u32> {
+    released.runs().len().checked_ilog2()
+}
+
+/// How many spreads wide the bars of a level's regions have to be to hold at once, by the regions'
+/// class; none where that is not asked.
+fn at_once(
+    regions: &[Replicates],
+    counted: Counted,
+    confidence: Confidence,
+) -> BTreeMap<Option<u32>, f64> {
+    let mut widest: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
+    if confidence.simultaneous {
+        for region in regions {
+            let of_class = widest.entry(region.size_class).or_default();
+            of_class.extend(region.deviations(counted).widest());
         }
+    }
+    let quantile = |widest| SMOOTHER * upper_quantile(widest, confidence.level);
+    widest.into_iter().map(|(class, widest)| (class, quantile(widest))).collect()
+}
+
+/// What one more number like these is at most with this probability. One or more numbers.
+fn upper_quantile(mut numbers: Vec<f64>, level: f64) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    // one more is among the k least of n + 1 with the probability k / (n + 1)
+    let ranks = numbers.len() as f64 + 1.0;
+    let rank = (ranks * level - 1e-9).ceil() as usize;
+    let largest = numbers.last().copied().unwrap_or(0.0);
+    match numbers.get(rank.saturating_sub(1)) {
+        Some(number) => *number,
+        // too few for that
+        None => {
+            let levels = [level, 1.0 - 1.0 / ranks];
+            let [asked, had] = levels.map(student::widest_quantile::<REPLICATES>);
+            largest * asked / had
+        }
+    }
 }
 
 /// What the replicates of a region say of it.
 struct Replicates {
+    size_class: Option<u32>,
     of_size: Deviations,
     up_to_size: Deviations,
     /// The squares of what their statistics are off by, added up.
@@ -189,9 +212,10 @@ struct Replicates {
 }
 
 impl Replicates {
-    fn new() -> Replicates {
+    fn new(released: &Coco) -> Replicates {
         let [of_size, up_to_size] = Counted::BOTH.map(Deviations::new);
-        Replicates { of_size, up_to_size, squares: Default::default() }
+        let size_class = size_class(released);
+        Replicates { size_class, of_size, up_to_size, squares: Default::default() }
     }
 
     fn deviations(&self, counted: Counted) -> &Deviations {
@@ -218,7 +242,7 @@ impl Replicates {
         max_size: u64,
     ) -> RegionIntervals {
         let groups = released.groups();
-        let t = student::quantile::<REPLICATES>(confidence.level);
+        let t = student::widest_quantile::<REPLICATES>(confidence.level);
         let statistics = array::from_fn(|number| {
             let statistic = Statistic::ALL[number];
             let half = t * (self.squares[number] / REPLICATES as f64).sqrt();

@@ -1,13 +1,20 @@
-//! Student's distribution.
+//! How many spreads wide bars are.
 
-use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2, SQRT_2};
 
-/// What a variable of this law, with an odd number n > 1 of degrees of freedom, exceeds in absolute
+/// How many spreads a number is off by at most with this probability, by which of two laws that is
+/// more: Student's with N degrees of freedom, as a spread is known from few replicates; and
+/// Laplace's, which is that of the noise, and has the longer tails.
+pub(super) fn widest_quantile<const N: usize>(confidence: f64) -> f64 {
+    quantile::<N>(confidence).max(-(1.0 - confidence).ln() / SQRT_2)
+}
+
+/// What a variable of Student's law, with an odd number n > 1 of degrees of freedom, exceeds in absolute
 /// value with probability 1 - `confidence`.
 ///
 /// It is at most sqrt(n) tan(a) with probability
 /// 2/pi (a + sin a (cos a + 2/3 cos^3 a + (2 4)/(3 5) cos^5 a + ... up to cos^(n - 2) a)).
-pub(super) fn quantile<const N: usize>(confidence: f64) -> f64 {
+fn quantile<const N: usize>(confidence: f64) -> f64 {
     const { assert!(N % 2 == 1 && N > 1) };
     let probability = |angle: f64| {
         let (sine, cosine) = angle.sin_cos();
@@ -43,5 +50,7 @@ mod tests {
         is(quantile::<27>(0.9), 1.703);
         is(quantile::<27>(0.99), 2.771);
         is(quantile::<3>(0.95), 3.182);
+        is(widest_quantile::<27>(0.9), 1.703);
+        is(widest_quantile::<27>(0.99), 4.605 / SQRT_2);
     }
 }

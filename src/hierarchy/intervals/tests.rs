@@ -1,6 +1,6 @@
 use super::*;
 use crate::charge::Receipt;
-use crate::coco::of_sizes;
+use crate::coco::{Run, of_sizes};
 use crate::hierarchy::{Prior, ReleaseRequest, Released, Shape};
 
 const ONE: NonZeroUsize = NonZeroUsize::MIN;
@@ -100,6 +100,41 @@ fn the_same_release_has_the_same_bars_and_those_at_once_are_wider() {
     let sum = |bars: &[RegionIntervals]| widths(bars).iter().sum::<f64>();
     let at_once = bars(&mechanism, &released, true);
     assert!(sum(&at_once) > 1.2 * sum(&each), "{} {}", sum(&at_once), sum(&each));
+}
+
+/// A region of many sizes among small ones: its largest deviation is that of many, and what holds
+/// at once is nowhere narrower than what holds at each size.
+#[test]
+fn a_large_region_among_small_ones_has_bars_that_hold_at_once() {
+    let large: Coco = (1..200u64).map(|size| Run { size, groups: 1 + 400 / size }).collect();
+    let mut leaves = vec![(vec!["large".to_string()], large)];
+    leaves.extend((0..30).map(|n| (vec![n.to_string()], of_sizes(&[1, 3]))));
+    let (tree, leaves) = Tree::from_leaves(1, leaves).unwrap();
+    let mechanism =
+        Mechanism::new(&ReleaseRequest::new(2, 1.0).by(&["Hc"], "none").up_to(300)).unwrap();
+    let large = tree.regions().iter().position(|region| region.path == ["large"]).unwrap();
+    let truth = tree.sums(leaves.clone());
+    let mut held = 0;
+    for seed in 0..20 {
+        let mut words = ChaCha20Rng::seed_from_u64(1000 + seed);
+        let receipt = Receipt::uncharged(mechanism.clone());
+        let released = receipt.release(&tree, leaves.clone(), &mut words, ONE, &mut ()).unwrap();
+        let bars = |simultaneous| {
+            let confidence = Confidence::new(0.9, simultaneous).unwrap();
+            intervals(&mechanism, &tree, &released.histograms, confidence, ONE, &mut ()).unwrap()
+        };
+        let (each, at_once) = (bars(false), bars(true));
+        for (each, at_once) in widths(&each).iter().zip(widths(&at_once)) {
+            assert!(*each <= at_once, "{each} {at_once}");
+        }
+        let holds = |bars: SizeIntervals| {
+            let runs = truth[large].runs().iter().filter(|run| run.size <= bars.size);
+            let up_to = runs.map(|run| run.groups).sum::<u64>() as f64;
+            (bars.up_to_size.lower..=bars.up_to_size.upper).contains(&up_to)
+        };
+        held += u32::from(at_once[large].sizes().all(holds));
+    }
+    assert!(held >= 16, "{held} of 20");
 }
 
 /// Of 100 releases with fixed seeds, so nothing fails at random. Bars half as wide hold too seldom,

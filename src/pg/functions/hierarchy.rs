@@ -22,6 +22,7 @@ use serde_json::{Map, json};
 /// A release that is stored under the name is served. Otherwise all that is public is checked, and
 /// the mechanism planned; then it goes the way of every release.
 #[pg_extern(volatile, parallel_unsafe)]
+#[allow(clippy::too_many_arguments)] // the SQL function's arguments
 fn dp_hierarchy_release(
     dataset: Option<&str>,
     epsilon: Option<f64>,

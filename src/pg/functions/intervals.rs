@@ -14,7 +14,7 @@ use pgrx::prelude::*;
 
 /// Post-processing: nothing private is read, nothing spent. Whoever may read what was released may
 /// ask.
-#[pg_extern(stable, parallel_restricted)]
+#[pg_extern(stable, parallel_unsafe)]
 fn dp_hierarchy_intervals(
     dataset: Option<&str>,
     release: Option<&str>,

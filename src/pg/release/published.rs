@@ -34,7 +34,10 @@ impl Published {
     /// Errors: there is none; the caller may not read `dp.release_rows`.
     pub(crate) fn find(dataset: &str, release: &str) -> Result<Published> {
         // with the caller's rights: who may read the rows may read what follows from them
-        read_rows("SELECT FROM dp.release_rows WHERE false", |_| Ok(()))?;
+        read_rows(
+            "SELECT dataset, release, level, path, size, groups FROM dp.release_rows WHERE false",
+            |_| Ok(()),
+        )?;
         let sql = format!(
             "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, d.max_rows_per_unit, \
                     r.parameters::text, r.level_epsilons \
