@@ -169,11 +169,32 @@ CREATE TABLE dp.release (
 COMMENT ON TABLE dp.release IS
     'releases with a name: charged (dp.unstored_charges), and then stored (dp.releases)';
 
+CREATE FUNCTION dp.region(path text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN CASE path
+    WHEN '{}' THEN '(all)'
+    WHEN '{(all)}' THEN '\(all)'
+    ELSE (SELECT string_agg(replace(replace(p.name, '\', '\\'), '/', '\/'), '/' ORDER BY p.n)
+            FROM unnest(path) WITH ORDINALITY AS p (name, n))
+END;
+COMMENT ON FUNCTION dp.region(text[]) IS
+    'a path as one text, each as another: names joined by /, where / and \ get a \ in front';
+
+-- What the histograms say is computed once, when they are stored: dashboards ask for it often.
 CREATE TABLE dp.release_region (
     release bigint NOT NULL REFERENCES dp.release,
     n bigint NOT NULL, -- the regions' order: level by level
     path text[] NOT NULL,
     histogram @extschema@.dp_coco NOT NULL,
+    region text NOT NULL GENERATED ALWAYS AS (dp.region(path)) STORED,
+    parent text GENERATED ALWAYS AS (
+        CASE WHEN path <> '{}' THEN dp.region(path[:cardinality(path) - 1]) END) STORED,
+    groups bigint NOT NULL GENERATED ALWAYS AS (@extschema@.dp_groups(histogram)) STORED,
+    entities bigint NOT NULL GENERATED ALWAYS AS (@extschema@.dp_entities(histogram)) STORED,
+    mean_size float8 GENERATED ALWAYS AS (@extschema@.dp_mean_size(histogram)) STORED,
+    median bigint GENERATED ALWAYS AS (@extschema@.dp_quantile(histogram, 0.5::float8)) STORED,
+    p90 bigint GENERATED ALWAYS AS (@extschema@.dp_quantile(histogram, 0.9::float8)) STORED,
+    gini float8 GENERATED ALWAYS AS (@extschema@.dp_gini(histogram)) STORED,
     PRIMARY KEY (release, n)
 );
 COMMENT ON TABLE dp.release_region IS 'the regions of stored releases, which dp.release_rows shows';

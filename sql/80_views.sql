@@ -40,6 +40,27 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b;
 COMMENT ON VIEW dp.datasets IS
     'the datasets that you own or may release from, and what is spent of their budgets';
+COMMENT ON COLUMN dp.datasets.name IS 'the name that releases and charges go by';
+COMMENT ON COLUMN dp.datasets.owner IS 'the role that declared it';
+COMMENT ON COLUMN dp.datasets.entities IS 'the private table';
+COMMENT ON COLUMN dp.datasets.groups IS
+    'the public table of groups, NULL if the groups are those that occur';
+COMMENT ON COLUMN dp.datasets.group_key IS
+    'the columns of entities that tell which group a row belongs to';
+COMMENT ON COLUMN dp.datasets.hierarchy IS
+    'the columns of the levels of regions, from the top down';
+COMMENT ON COLUMN dp.datasets.size_column IS
+    'the column with sizes or histograms, NULL if rows are counted';
+COMMENT ON COLUMN dp.datasets.privacy_unit IS
+    'the column that tells whose a row is, NULL if each row is of another one';
+COMMENT ON COLUMN dp.datasets.max_rows_per_unit IS 'how many rows of one unit are counted at most';
+COMMENT ON COLUMN dp.datasets.epsilon_budget IS 'the epsilon that all releases together may cost';
+COMMENT ON COLUMN dp.datasets.epsilon_spent IS 'the epsilon that the releases so far have cost';
+COMMENT ON COLUMN dp.datasets.epsilon_left IS 'the epsilon that the next releases may cost';
+COMMENT ON COLUMN dp.datasets.delta_budget IS 'the delta that all releases together may cost';
+COMMENT ON COLUMN dp.datasets.delta_spent IS 'the delta that the releases so far have cost';
+COMMENT ON COLUMN dp.datasets.releases IS 'how many times the budget was charged';
+COMMENT ON COLUMN dp.datasets.created_at IS 'when it was declared';
 COMMENT ON COLUMN dp.datasets.smallest_charge IS
     'the least epsilon of a release by a role with a grant';
 COMMENT ON COLUMN dp.datasets.shares_rows_with IS
@@ -54,6 +75,13 @@ CREATE VIEW dp.grants WITH (security_barrier) AS
             OR pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name), 'USAGE'));
 COMMENT ON VIEW dp.grants IS
     'which roles may release from your datasets, up to which epsilon, and what they spent';
+COMMENT ON COLUMN dp.grants.dataset IS 'the dataset that the role may release from';
+COMMENT ON COLUMN dp.grants.grantee IS 'the role that may';
+COMMENT ON COLUMN dp.grants.epsilon_limit IS
+    'the epsilon that it may spend in all; NULL: what is left of the budget';
+COMMENT ON COLUMN dp.grants.epsilon_spent IS 'the epsilon that it has spent';
+COMMENT ON COLUMN dp.grants.granted_at IS 'when it was granted';
+COMMENT ON COLUMN dp.grants.granted_by IS 'the role that granted it';
 
 CREATE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
@@ -62,6 +90,19 @@ CREATE VIEW dp.ledger WITH (security_barrier) AS
      WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
 COMMENT ON VIEW dp.ledger IS
     'every charge to the budget of a dataset that you own or owned: when, by whom, for what';
+COMMENT ON COLUMN dp.ledger.id IS 'the number of the charge: without gaps, over all datasets';
+COMMENT ON COLUMN dp.ledger."when" IS 'when it was charged';
+COMMENT ON COLUMN dp.ledger.who IS 'the role that asked';
+COMMENT ON COLUMN dp.ledger.dataset IS 'the dataset whose budget was charged';
+COMMENT ON COLUMN dp.ledger.function IS 'the function that releases';
+COMMENT ON COLUMN dp.ledger.epsilon IS 'the epsilon that was charged';
+COMMENT ON COLUMN dp.ledger.delta IS 'the delta that was charged';
+COMMENT ON COLUMN dp.ledger.parameters IS 'what the mechanism does, and the name of the release';
+COMMENT ON COLUMN dp.ledger.rho IS 'the loss in zCDP, which adds up to the second bound';
+COMMENT ON COLUMN dp.ledger.epoch IS
+    'the life of the ledger: a restore or a promotion starts a new one';
+COMMENT ON COLUMN dp.ledger.hash IS
+    'of the entry and the one before, which dp_verify_ledger checks';
 
 CREATE VIEW dp.releases WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
@@ -73,6 +114,13 @@ CREATE VIEW dp.releases WITH (security_barrier) AS
      WHERE d.dropped_at IS NULL AND r.released_at IS NOT NULL;
 COMMENT ON VIEW dp.releases IS
     'releases that were stored under a name, with the parameters they were made with';
+COMMENT ON COLUMN dp.releases.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.releases.name IS 'the name of the release';
+COMMENT ON COLUMN dp.releases.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.releases.epsilon IS 'the epsilon that it cost';
+COMMENT ON COLUMN dp.releases.delta IS 'the delta that it cost';
+COMMENT ON COLUMN dp.releases.parameters IS 'the arguments that it was asked for with';
+COMMENT ON COLUMN dp.releases.regions IS 'how many regions it has, on all levels';
 COMMENT ON COLUMN dp.releases.level_epsilons IS
     'what each level''s measurement was calibrated to, from the root down, NULL for one that was not measured; NULL as a whole where one release was chosen among several';
 
@@ -85,6 +133,14 @@ CREATE VIEW dp.release_rows WITH (security_barrier) AS
      CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
      WHERE d.dropped_at IS NULL;
 COMMENT ON VIEW dp.release_rows IS 'the rows of all stored releases, for dashboards';
+COMMENT ON COLUMN dp.release_rows.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_rows.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_rows.level IS 'the level of the hierarchy, 0 for the root';
+COMMENT ON COLUMN dp.release_rows.path IS
+    'the names of the region, from the top level down; {} is the root';
+COMMENT ON COLUMN dp.release_rows.size IS 'how many entities each of these groups has';
+COMMENT ON COLUMN dp.release_rows.groups IS
+    'how many groups of that size the region has; sizes without groups have no row';
 
 CREATE VIEW dp.release_measurements WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
@@ -98,8 +154,15 @@ CREATE VIEW dp.release_measurements WITH (security_barrier) AS
      WHERE d.dropped_at IS NULL;
 COMMENT ON VIEW dp.release_measurements IS
     'the noisy numbers of stored releases with keep_measurements, as they were measured';
+COMMENT ON COLUMN dp.release_measurements.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_measurements.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_measurements.level IS 'the level of the hierarchy, 0 for the root';
+COMMENT ON COLUMN dp.release_measurements.path IS
+    'the names of the region, from the top level down; {} is the root';
 COMMENT ON COLUMN dp.release_measurements.kind IS
     'count: groups of the size place, or of that size and more if that is max_size; column: groups of at most that size; row: the size of the place-th largest group, or the number of columns if that is more; look_...: of the first look';
+COMMENT ON COLUMN dp.release_measurements.place IS
+    'which of the region''s numbers of that kind: from 0 on, of rows from 1 on';
 COMMENT ON COLUMN dp.release_measurements.value IS
     'any integer: the exact number and noise n, of a probability in proportion to exp(-|n| / scale)';
 COMMENT ON COLUMN dp.release_measurements.scale IS 'of the noise';

@@ -1,0 +1,197 @@
+-- Releases in the shapes that BI tools take ------------------------------------------------------
+
+-- The barrier keeps the functions of a query away from datasets that it may not know of. There is
+-- none above, so that the rows of dp.release_sizes are made of the regions that are asked for alone.
+CREATE VIEW dp.release_histograms WITH (security_barrier) AS
+    SELECT d.name AS dataset, r.name AS release, r.released_at,
+           pg_catalog.cardinality(g.path) AS level,
+           coalesce(d.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
+           g.region, g.parent, g.path,
+           pg_catalog.cardinality(g.path) = pg_catalog.cardinality(d.hierarchy) AS is_leaf,
+           g.groups, g.entities, g.mean_size, g.median, g.p90, g.gini, g.histogram
+      FROM dp.release AS r
+      JOIN dp.dataset AS d ON d.id = r.dataset
+      JOIN dp.release_region AS g ON g.release = r.id
+     WHERE d.dropped_at IS NULL;
+COMMENT ON VIEW dp.release_histograms IS
+    'the regions of all stored releases, each with its histogram as one value';
+COMMENT ON COLUMN dp.release_histograms.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_histograms.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_histograms.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.release_histograms.level IS 'the level of the hierarchy, 0 for the root';
+COMMENT ON COLUMN dp.release_histograms.level_name IS
+    'the column of the hierarchy that has the names of this level; all: the root';
+COMMENT ON COLUMN dp.release_histograms.region IS
+    'the path as text, such as Ohio/Adams; (all): the root. A / or \ in a name has a \ in front';
+COMMENT ON COLUMN dp.release_histograms.parent IS
+    'the region that this one is a part of, as text; NULL: the root';
+COMMENT ON COLUMN dp.release_histograms.path IS
+    'the names of the region, from the top level down; {}: the root';
+COMMENT ON COLUMN dp.release_histograms.is_leaf IS 'whether the level is the lowest one';
+COMMENT ON COLUMN dp.release_histograms.groups IS 'how many groups the region has';
+COMMENT ON COLUMN dp.release_histograms.entities IS
+    'how many entities the groups of the region have in all';
+COMMENT ON COLUMN dp.release_histograms.mean_size IS 'entities per group, NULL without groups';
+COMMENT ON COLUMN dp.release_histograms.median IS
+    'the smallest size that half of the groups do not exceed, NULL without groups';
+COMMENT ON COLUMN dp.release_histograms.p90 IS
+    'the smallest size that nine groups in ten do not exceed, NULL without groups';
+COMMENT ON COLUMN dp.release_histograms.gini IS
+    'Gini coefficient of the sizes, 0 if all are equal, NULL without groups';
+COMMENT ON COLUMN dp.release_histograms.histogram IS
+    'how many groups there are of each size, for dp_quantile and the like';
+
+CREATE VIEW dp.release_regions AS
+    SELECT h.dataset, h.release, h.released_at, h.level, h.level_name, h.region, h.parent, h.path,
+           h.is_leaf, h.groups, h.entities, h.mean_size, h.median, h.p90, h.gini
+      FROM dp.release_histograms AS h;
+COMMENT ON VIEW dp.release_regions IS
+    'the regions of all stored releases, each with the numbers that are asked for most';
+COMMENT ON COLUMN dp.release_regions.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_regions.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_regions.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.release_regions.level IS 'the level of the hierarchy, 0 for the root';
+COMMENT ON COLUMN dp.release_regions.level_name IS
+    'the column of the hierarchy that has the names of this level; all: the root';
+COMMENT ON COLUMN dp.release_regions.region IS
+    'the path as text, such as Ohio/Adams; (all): the root. A / or \ in a name has a \ in front';
+COMMENT ON COLUMN dp.release_regions.parent IS
+    'the region that this one is a part of, as text; NULL: the root';
+COMMENT ON COLUMN dp.release_regions.path IS
+    'the names of the region, from the top level down; {}: the root';
+COMMENT ON COLUMN dp.release_regions.is_leaf IS 'whether the level is the lowest one';
+COMMENT ON COLUMN dp.release_regions.groups IS 'how many groups the region has';
+COMMENT ON COLUMN dp.release_regions.entities IS
+    'how many entities the groups of the region have in all';
+COMMENT ON COLUMN dp.release_regions.mean_size IS 'entities per group, NULL without groups';
+COMMENT ON COLUMN dp.release_regions.median IS
+    'the smallest size that half of the groups do not exceed, NULL without groups';
+COMMENT ON COLUMN dp.release_regions.p90 IS
+    'the smallest size that nine groups in ten do not exceed, NULL without groups';
+COMMENT ON COLUMN dp.release_regions.gini IS
+    'Gini coefficient of the sizes, 0 if all are equal, NULL without groups';
+
+CREATE VIEW dp.release_sizes AS
+    SELECT h.dataset, h.release, h.level, h.region, h.is_leaf, s.size, s.groups,
+           -- saturates, as dp_entities
+           CASE WHEN s.size <= 9223372036854775807 / s.groups THEN s.size * s.groups
+                ELSE 9223372036854775807 END AS entities,
+           CASE WHEN s.size < 2 THEN s.size::text
+                ELSE b.ladder[b.step]
+                     || coalesce('-' || (b.ladder[b.step + 1] - 1)::text, '+') END AS size_band,
+           b.step AS size_band_order, h.released_at, h.level_name, h.path
+      FROM dp.release_histograms AS h
+     CROSS JOIN LATERAL @extschema@.dp_unnest(h.histogram) AS s
+     CROSS JOIN (VALUES ('{1,2,5,10,20,50,100,200,500,1000,2000,5000,10000,20000,50000,
+                           100000,200000,500000,1000000}'::bigint[])) AS l (ladder)
+     CROSS JOIN LATERAL (SELECT l.ladder, pg_catalog.width_bucket(s.size, l.ladder))
+           AS b (ladder, step);
+COMMENT ON VIEW dp.release_sizes IS
+    'the rows of all stored releases, one per region and size, with sizes in bands for charts';
+COMMENT ON COLUMN dp.release_sizes.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_sizes.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_sizes.level IS 'the level of the hierarchy, 0 for the root';
+COMMENT ON COLUMN dp.release_sizes.region IS
+    'the path as text, such as Ohio/Adams; (all): the root. A / or \ in a name has a \ in front';
+COMMENT ON COLUMN dp.release_sizes.is_leaf IS 'whether the level is the lowest one';
+COMMENT ON COLUMN dp.release_sizes.size IS 'how many entities each of these groups has';
+COMMENT ON COLUMN dp.release_sizes.groups IS 'how many groups of that size the region has';
+COMMENT ON COLUMN dp.release_sizes.entities IS 'how many entities these groups have in all';
+COMMENT ON COLUMN dp.release_sizes.size_band IS
+    'the band of sizes: 0, 1, 2-4, 5-9, 10-19, 20-49, ..., 1000000+';
+COMMENT ON COLUMN dp.release_sizes.size_band_order IS 'the number of the band, to sort by';
+COMMENT ON COLUMN dp.release_sizes.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.release_sizes.level_name IS
+    'the column of the hierarchy that has the names of this level; all: the root';
+COMMENT ON COLUMN dp.release_sizes.path IS
+    'the names of the region, from the top level down; {}: the root';
+
+
+GRANT SELECT ON dp.release_histograms, dp.release_regions, dp.release_sizes TO PUBLIC;
+
+-- Part of dp_create_view, with a search_path that nothing of the caller's can be found by.
+CREATE FUNCTION dp.create_view(dataset text, view_name text, release text, schema_name text)
+    RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    own CONSTANT text[] := '{release,released_at,level,level_name,is_leaf,region,size,groups,
+                             entities,size_band,size_band_order}';
+    target text[];
+    hierarchy text[];
+    taken text[];
+    level_columns text := '';
+    level_column text;
+BEGIN
+    IF dataset IS NULL OR view_name IS NULL THEN
+        RAISE '% must not be NULL', CASE WHEN dataset IS NULL THEN 'dataset' ELSE 'view_name' END
+            USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the dataset and the new view.';
+    END IF;
+
+    BEGIN
+        target := parse_ident(view_name);
+    EXCEPTION WHEN invalid_parameter_value THEN
+        target := '{}';
+    END;
+    IF cardinality(target) NOT IN (1, 2) THEN
+        RAISE 'view_name: "%" is not the name of a view', view_name
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'Write it as in SQL: census, bi.census or "Census 2026".';
+    END IF;
+    IF cardinality(target) = 1 THEN
+        IF schema_name IS NULL THEN
+            RAISE 'view_name: no schema has been selected to create "%" in', view_name
+                USING ERRCODE = 'invalid_schema_name',
+                      HINT = 'Write schema.name, or set search_path.';
+        END IF;
+        target := schema_name || target;
+    END IF;
+
+    IF NOT EXISTS (SELECT FROM dp.releases AS r WHERE r.dataset = $1) THEN
+        RAISE 'dataset "%" does not exist, or has no stored release', dataset
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'The view dp.releases lists the stored releases.';
+    END IF;
+    IF release IS NOT NULL
+       AND NOT EXISTS (SELECT FROM dp.releases AS r WHERE (r.dataset, r.name) = ($1, $3)) THEN
+        RAISE 'release "%" of dataset "%" does not exist', release, dataset
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'The view dp.releases lists the stored releases.';
+    END IF;
+
+    hierarchy := ARRAY(SELECT r.level_name FROM dp.release_regions AS r
+                        WHERE r.dataset = $1 AND r.level > 0
+                        GROUP BY r.level, r.level_name ORDER BY r.level);
+    taken := own || hierarchy;
+    FOR level IN 1 .. cardinality(hierarchy) LOOP
+        level_column := hierarchy[level];
+        IF level_column = ANY (own) THEN
+            WHILE level_column = ANY (taken) LOOP
+                level_column := level_column || '_name';
+            END LOOP;
+            taken := taken || level_column;
+            RAISE NOTICE 'column "%" of the hierarchy is "%" in the view',
+                         hierarchy[level], level_column;
+        END IF;
+        level_columns := level_columns || format('s.path[%s] AS %I, ', level, level_column);
+    END LOOP;
+
+    EXECUTE format(
+        'CREATE VIEW %I.%I AS
+         SELECT s.release, s.released_at, s.level, s.level_name, %s s.is_leaf, s.region, s.size,
+                s.groups, s.entities, s.size_band, s.size_band_order
+           FROM dp.release_sizes AS s WHERE s.dataset = %L %s',
+        target[1], target[2], level_columns, dataset,
+        CASE WHEN release IS NOT NULL THEN format('AND s.release = %L', release) END);
+END $$;
+COMMENT ON FUNCTION dp.create_view(text, text, text, text) IS
+    'inside of dp_create_view: schema_name is where a view_name without a schema goes';
+
+-- Its body was read when it was made: no search_path of the caller's changes what it means.
+CREATE PROCEDURE @extschema@.dp_create_view(
+        dataset text, view_name text, release text DEFAULT NULL)
+    LANGUAGE sql
+BEGIN ATOMIC
+    SELECT dp.create_view(dataset, view_name, release, pg_catalog.current_schema());
+END;
+COMMENT ON PROCEDURE @extschema@.dp_create_view(text, text, text) IS
+    'makes a view of a dataset''s releases with a column for each level of its hierarchy';
