@@ -76,16 +76,17 @@ CREATE VIEW dp.release_sizes AS
            -- saturates, as dp_entities
            CASE WHEN s.size <= 9223372036854775807 / s.groups THEN s.size * s.groups
                 ELSE 9223372036854775807 END AS entities,
-           CASE WHEN s.size < 2 THEN s.size::text
-                ELSE b.ladder[b.step]
-                     || coalesce('-' || (b.ladder[b.step + 1] - 1)::text, '+') END AS size_band,
-           b.step AS size_band_order, h.released_at, h.level_name, h.path
+           b.bands[1 + pg_catalog.width_bucket(s.size, b.starts)] AS size_band,
+           pg_catalog.width_bucket(s.size, b.starts) AS size_band_order,
+           h.released_at, h.level_name, h.path
       FROM dp.release_histograms AS h
      CROSS JOIN LATERAL @extschema@.dp_unnest(h.histogram) AS s
-     CROSS JOIN (VALUES ('{1,2,5,10,20,50,100,200,500,1000,2000,5000,10000,20000,50000,
-                           100000,200000,500000,1000000}'::bigint[])) AS l (ladder)
-     CROSS JOIN LATERAL (SELECT l.ladder, pg_catalog.width_bucket(s.size, l.ladder))
-           AS b (ladder, step);
+     CROSS JOIN (VALUES (
+        '{1,2,5,10,20,50,100,200,500,1000,2000,5000,10000,20000,50000,
+          100000,200000,500000,1000000}'::bigint[],
+        '{0,1,2-4,5-9,10-19,20-49,50-99,100-199,200-499,500-999,1000-1999,2000-4999,5000-9999,
+          10000-19999,20000-49999,50000-99999,100000-199999,200000-499999,500000-999999,
+          1000000+}'::text[])) AS b (starts, bands);
 COMMENT ON VIEW dp.release_sizes IS
     'the rows of all stored releases, one per region and size, with sizes in bands for charts';
 COMMENT ON COLUMN dp.release_sizes.dataset IS 'the dataset that it was released from';
