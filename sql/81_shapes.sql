@@ -107,10 +107,9 @@ COMMENT ON COLUMN dp.release_sizes.level_name IS
 COMMENT ON COLUMN dp.release_sizes.path IS
     'the names of the region, from the top level down; {}: the root';
 
-
 GRANT SELECT ON dp.release_histograms, dp.release_regions, dp.release_sizes TO PUBLIC;
 
--- Part of dp_create_view, with a search_path that nothing of the caller's can be found by.
+-- Makes the view with the rights of the caller, under a search_path where nothing of theirs is found.
 CREATE FUNCTION dp.create_view(dataset text, view_name text, release text, schema_name text)
     RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
