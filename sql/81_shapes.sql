@@ -1,7 +1,8 @@
 -- Releases in the shapes that BI tools take ------------------------------------------------------
 
--- The barrier keeps the functions of a query away from datasets that it may not know of. There is
--- none above, so that the rows of dp.release_sizes are made of the regions that are asked for alone.
+-- The barrier keeps the functions of a query away from datasets without a stored release. The views
+-- on top have none, so that rows of dp.release_sizes are made of the regions alone that a query
+-- filters, whatever its filter is.
 CREATE VIEW dp.release_histograms WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name AS release, r.released_at,
            pg_catalog.cardinality(g.path) AS level,
@@ -109,7 +110,7 @@ COMMENT ON COLUMN dp.release_sizes.path IS
 
 GRANT SELECT ON dp.release_histograms, dp.release_regions, dp.release_sizes TO PUBLIC;
 
--- Makes the view with the rights of the caller, under a search_path where nothing of theirs is found.
+-- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
 CREATE FUNCTION dp.create_view(dataset text, view_name text, release text, schema_name text)
     RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
