@@ -325,9 +325,9 @@ fn shares_that_follow_and_kept_measurements_keep_epsilon() {
     let with_numbers = [
         (Arguments::new(3.0, &["H"], "none"), root()),
         (Arguments::new(2.0, &["Hc"], "none"), root()),
-        (Arguments::new(2.0, &["Hg"], "none"), root()),
-        (Arguments::new(2.0, &["cut:1"], "none"), root()),
+        (Arguments::new(2.0, &["Hc_l2"], "none"), root()),
         (Arguments::new(2.0, &["auto"], "none"), root()),
+        (Arguments { max_size: 8, ..Arguments::new(2.0, &["auto"], "none") }, root()),
         (Arguments::new(4.0, &["Hc"], "matching"), leaves()),
         (Arguments { max_size: 2, ..Arguments::new(4.0, &["auto"], "matching") }, leaves()),
     ];

@@ -8,15 +8,17 @@ INSERT INTO person SELECT i FROM generate_series(1, 100) AS i, generate_series(1
 SELECT dp_create_dataset('census', 'person', '{id}', '{state}', 'household', epsilon_budget => 1e9);
 -- with noise that is 0 the numbers are the exact ones
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1e6, '{H}', 'none', 6, name => 'H', keep_measurements => true);
-SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1e6, '{Hc,Hg}', 'matching', 6, name => 'Hc, Hg', keep_measurements => true);
-SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1e6, '{cut:2}', 'bottom_up', 6, name => 'cut:2', keep_measurements => true);
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1e6, '{Hc,Hc_l2}', 'matching', 6, name => 'Hc', keep_measurements => true);
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1e6, '{cut}', 'bottom_up', 60, name => 'cut', keep_measurements => true);
 SELECT release, path, kind, array_agg(value ORDER BY place) AS "values", min(place) AS from, round(max(scale)::numeric, 9) AS scale
-  FROM dp.release_measurements WHERE (release, kind) NOT IN (('Hc, Hg', 'row'), ('cut:2', 'row')) GROUP BY release, level, path, kind ORDER BY release, level, path, kind;
--- rows are the largest groups' sizes, in descending order; as many as there are groups beyond the cut, and some more
-SELECT release, path, count(*) BETWEEN 20 AND 60 AS enough, min(place) AS from, max(value) AS largest, bool_and(value >= CASE release WHEN 'cut:2' THEN 2 ELSE 0 END) AS at_least_the_cut,
+  FROM dp.release_measurements WHERE kind <> 'row' GROUP BY release, level, path, kind ORDER BY release, level, path, kind;
+-- rows are the largest groups' sizes, in descending order, but the number of columns if that is more
+SELECT release, path, min(place) AS from, max(value) = greatest(4, columns) AS largest, bool_and(value >= columns) AS at_least_the_cut,
        array_agg(value ORDER BY place) = array_agg(value ORDER BY value DESC) AS descend
-  FROM dp.release_measurements WHERE kind = 'row' GROUP BY release, level, path ORDER BY release, level, path;
-SELECT DISTINCT level FROM dp.release_measurements WHERE release = 'cut:2';
+  FROM (SELECT m.*, (SELECT count(*) FROM dp.release_measurements AS c WHERE (c.release, c.path, c.kind) = (m.release, m.path, 'column')) AS columns
+          FROM dp.release_measurements AS m WHERE kind = 'row') AS m
+ GROUP BY release, level, path, columns ORDER BY release, level, path;
+SELECT DISTINCT level FROM dp.release_measurements WHERE release = 'cut';
 
 -- the default: a first look at the root, and what the levels got; scales are 1 / epsilon
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 2, max_size => 6, name => 'auto', keep_measurements => true);
@@ -39,4 +41,10 @@ SELECT dp_hierarchy_release('census', 1, keep_measurements => true);
 SELECT dp_hierarchy_release('census', 1, keep_measurements => NULL);
 SELECT dp_hierarchy_release('census', 1, '{Hc}', 'chain', 6, name => 'chain', keep_measurements => true);
 SELECT dp_hierarchy_release('census', 1, '{select:cut|Hc}', name => 'choice', keep_measurements => true);
+SELECT dp_hierarchy_release('census', 1, '{Hc,Hg}', name => 'rows', keep_measurements => true);
+SELECT dp_hierarchy_release('census', 1, '{cut:2}', name => 'rows', keep_measurements => true);
+CREATE TABLE street (id int UNIQUE, name text);
+INSERT INTO street SELECT i, i::text FROM generate_series(1, 20) AS i;
+SELECT dp_create_dataset('streets', 'person', '{id}', '{name}', 'street', epsilon_budget => 1);
+SELECT dp_hierarchy_release('streets', 1, max_size => 5000000, name => 'many', keep_measurements => true);
 SELECT count(*) AS charges FROM dp.ledger;

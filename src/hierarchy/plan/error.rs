@@ -54,6 +54,11 @@ pub enum PlanError {
     NothingToKeep {
         word: String,
     },
+    /// Too many numbers to keep.
+    Kept {
+        max_size: u64,
+        regions: usize,
+    },
     /// Too many cells for a method that holds all of them at once.
     Cells {
         max_size: u64,
@@ -104,6 +109,10 @@ impl fmt::Display for PlanError {
             PlanError::NothingToKeep { word } => {
                 write!(f, "keep_measurements has no meaning with \"{word}\"")
             }
+            PlanError::Kept { max_size, regions } => write!(
+                f,
+                "keep_measurements: max_size {max_size} is too large for {regions} regions"
+            ),
             PlanError::Cells { max_size, regions, consistency } => write!(
                 f,
                 "max_size {max_size} is too large for {regions} regions with consistency \"{}\", \
@@ -159,10 +168,12 @@ impl PlanError {
                     .into()
             }
             PlanError::NothingToKeep { .. } => {
-                "It keeps what is measured of each region by one method: not the running totals \
-                 over all regions, nor what several candidates measured."
+                "It keeps what is measured of each region by size, as cut, Hc, Hc_l2 and H do: not \
+                 a number for each group, running totals over all regions, or what several \
+                 candidates measured."
                     .into()
             }
+            PlanError::Kept { .. } => "Choose a smaller max_size.".into(),
             PlanError::Cells { regions, .. } => {
                 let matching = Consistency::Matching.name();
                 let most = MAX_CELLS / (*regions).max(1);

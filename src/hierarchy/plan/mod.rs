@@ -23,6 +23,9 @@ use serde_json::json;
 /// The largest number of levels, the root's included.
 pub const MAX_LEVELS: usize = 10;
 
+/// How many numbers can be kept at most: some hundred megabytes.
+const MOST_KEPT: usize = 40_000_000;
+
 /// A hierarchy release: what is measured of each level, the consistency method, K.
 ///
 /// The levels that are measured compose sequentially, so the whole release satisfies
@@ -109,14 +112,28 @@ impl ReleasePlan {
             rows_per_unit,
             keep_measurements: request.keep_measurements,
         };
-        if plan.keep_measurements && plan.levels.iter().flatten().any(|l| l.of_regions().is_none())
-        {
-            return Err(PlanError::NothingToKeep { word: consistency.name().into() });
+        if plan.keep_measurements {
+            plan.check_kept()?;
         }
         if request.shares.is_none() && plan.levels_may_differ() {
             plan.look = plan.look_first().ok();
         }
         Ok(plan)
+    }
+
+    /// Whether what is measured can be kept: numbers of regions, not many more than sizes.
+    fn check_kept(&self) -> Result<(), PlanError> {
+        for level in self.levels.iter().flatten() {
+            let estimator = level.estimator();
+            if level.of_regions().is_none() {
+                return Err(PlanError::NothingToKeep { word: self.consistency.name().into() });
+            }
+            // a number for each group: of those there may be billions
+            if matches!(estimator, Estimator::Hg | Estimator::CutAt(_)) {
+                return Err(PlanError::NothingToKeep { word: estimator.to_string() });
+            }
+        }
+        Ok(())
     }
 
     /// Whether the levels of the plan can get any shares, also none.
@@ -245,6 +262,9 @@ impl ReleasePlan {
         let cells = regions.saturating_mul(max_size as usize + 1);
         if consistency.is_dense() && cells > MAX_CELLS {
             return Err(PlanError::Cells { max_size, regions, consistency });
+        }
+        if self.keep_measurements && cells > MOST_KEPT {
+            return Err(PlanError::Kept { max_size, regions });
         }
         for (level, &regions) in self.levels.iter().zip(per_level) {
             let Some(level) = level else { continue };

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 /// Why a plan does not fit, before or after the charge.
 pub(crate) fn unfit(problem: PlanError) -> ErrorReport {
     match problem {
-        PlanError::Cells { .. } => {
+        PlanError::Cells { .. } | PlanError::Kept { .. } => {
             error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
                 .set_hint(problem.hint())
         }

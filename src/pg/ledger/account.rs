@@ -191,6 +191,16 @@ impl Account {
                     .to_string()
             }
             Unresumable::Attempts => format!("it was begun {ATTEMPTS} times"),
+            Unresumable::OthersCharge => {
+                return error(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                    format!("{} is charged to another role, and not stored yet", self.release()),
+                )
+                .set_hint(
+                    "Nothing was spent. That role or the dataset's owner can ask for it again; \
+                     then it is served to all.",
+                );
+            }
         };
         error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

@@ -66,4 +66,6 @@ pub(super) enum Unresumable {
     Elsewhere,
     /// It was begun too often.
     Attempts,
+    /// It was charged to another role, and a role with a grant asks.
+    OthersCharge,
 }

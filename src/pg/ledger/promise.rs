@@ -38,12 +38,21 @@ pub(super) fn resume(
     if first_row(client, exists, &[request.dataset.into()], |_| Ok(()))?.is_none() {
         return Ok(Some(Err(Refusal::NoDataset)));
     }
+    if let Some(grantee) = request.grantee {
+        // a grant can be revoked while its role waits for the name
+        let granted = "SELECT FROM dp.access WHERE dataset = $1 AND grantee::bigint = $2 \
+                          AND NOT revoked FOR NO KEY UPDATE";
+        let arguments = [request.dataset.into(), i64::from(grantee).into()];
+        if first_row(client, granted, &arguments, |_| Ok(()))?.is_none() {
+            return Ok(Some(Err(Refusal::NoGrant)));
+        }
+    }
     let charged = first_row(
         client,
         "SELECT c.id, r.released_at IS NOT NULL, \
                 r.parameters = $3::jsonb AND c.function = $4 AND c.epsilon = $5::numeric \
                 AND c.delta = $6::numeric AND c.rho = $7::numeric AND c.parameters = $8::jsonb, \
-                e.identity = dp.identity(), r.attempts \
+                e.identity = dp.identity(), r.attempts, $9 OR c.charged_by = $10 \
            FROM dp.release AS r \
            JOIN dp.charge AS c ON c.id = r.charge \
            JOIN dp.epoch AS e ON e.n = c.epoch \
@@ -57,6 +66,8 @@ pub(super) fn resume(
             request.delta.as_str().into(),
             request.rho_decimal().into(),
             request.parameters.to_string().into(),
+            request.grantee.is_none().into(),
+            request.who.as_str().into(),
         ],
         |row| {
             let charge = row.get::<i64>(1)?.unwrap_or_default();
@@ -64,6 +75,8 @@ pub(super) fn resume(
             Ok(match (is(2)?, is(3)?, is(4)?, row.get::<i32>(5)?.unwrap_or(ATTEMPTS)) {
                 (true, ..) => Err(Refusal::Stored),
                 (_, false, ..) => Err(Refusal::Unresumable(Unresumable::Changed)),
+                // attempts are few: who did not pay must not use them up
+                _ if !is(6)? => Err(Refusal::Unresumable(Unresumable::OthersCharge)),
                 (_, _, false, _) => Err(Refusal::Unresumable(Unresumable::Elsewhere)),
                 (.., attempts) if attempts >= ATTEMPTS => {
                     Err(Refusal::Unresumable(Unresumable::Attempts))

@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
 /// Error: it could not be stored.
 pub(crate) fn store(dataset: &Dataset, name: &str, content: &StoredContent) -> Result<Outcome> {
     let failed = |reason| not_stored(&dataset.name, name, reason);
-    let answer = ask(&STORE, dataset.id, &content.to_bytes()).map_err(failed)?;
+    let answer = ask(&STORE, content.charge, &content.to_bytes()).map_err(failed)?;
     Ok(if answer == STORED { Outcome::Stored } else { Outcome::OtherStored })
 }
 
@@ -70,6 +70,12 @@ extern "C-unwind" fn pg_dp_store_main(argument: pg_sys::Datum) {
 /// Stores a release in the current transaction, as superuser.
 fn insert(message: &[u8]) -> Result<Vec<u8>> {
     let content = StoredContent::from_bytes(message)?;
+    // Whoever holds one of the tables is waited for before anything is written: what a store that
+    // fails has written could be measured.
+    Spi::run(
+        "LOCK TABLE dp.release, dp.release_region, dp.release_measurement IN ROW EXCLUSIVE MODE",
+    )
+    .map_err(internal)?;
     let level_epsilons = Some(&content.level_epsilons).filter(|levels| !levels.is_empty());
     let release =
         Spi::connect_mut(|client| -> std::result::Result<Option<i64>, pgrx::spi::Error> {

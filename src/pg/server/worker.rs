@@ -59,17 +59,17 @@ impl From<ErrorReport> for Unanswered {
     }
 }
 
-/// Sends a message to a new worker, and returns its answer. All who look for a free slot queue for
-/// it.
+/// Sends a message to a new worker, and returns its answer. Errands with the same number `whose`
+/// take turns; all who look for a free slot queue for it.
 pub(crate) fn ask(
     errand: &Errand,
-    dataset: i64,
+    whose: i64,
     message: &[u8],
 ) -> std::result::Result<Vec<u8>, Unanswered> {
     if is_in_recovery() {
         return Err(Unanswered::Standby);
     }
-    let _turn = Turn::take(errand.turn, dataset as u64);
+    let _turn = Turn::take(errand.turn, whose as u64);
     let segment = Segment::create(message)?;
     let worker = start(errand, segment.handle())?;
     wait(worker, &segment)?;
