@@ -78,7 +78,7 @@ COMMENT ON VIEW dp.grants IS
 COMMENT ON COLUMN dp.grants.dataset IS 'the dataset that the role may release from';
 COMMENT ON COLUMN dp.grants.grantee IS 'the role that may';
 COMMENT ON COLUMN dp.grants.epsilon_limit IS
-    'the epsilon that it may spend in all; NULL: what is left of the budget';
+    'the epsilon that it may spend in all, NULL for what is left of the budget';
 COMMENT ON COLUMN dp.grants.epsilon_spent IS 'the epsilon that it has spent';
 COMMENT ON COLUMN dp.grants.granted_at IS 'when it was granted';
 COMMENT ON COLUMN dp.grants.granted_by IS 'the role that granted it';
@@ -122,7 +122,7 @@ COMMENT ON COLUMN dp.releases.delta IS 'the delta that it cost';
 COMMENT ON COLUMN dp.releases.parameters IS 'the arguments that it was asked for with';
 COMMENT ON COLUMN dp.releases.regions IS 'how many regions it has, on all levels';
 COMMENT ON COLUMN dp.releases.level_epsilons IS
-    'what each level''s measurement was calibrated to, from the root down, NULL for one that was not measured; NULL as a whole where one release was chosen among several';
+    'what each level was measured with, NULL where it was not, all NULL after a choice of releases';
 
 CREATE VIEW dp.release_rows WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
@@ -137,10 +137,10 @@ COMMENT ON COLUMN dp.release_rows.dataset IS 'the dataset that it was released f
 COMMENT ON COLUMN dp.release_rows.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_rows.level IS 'the level of the hierarchy, 0 for the root';
 COMMENT ON COLUMN dp.release_rows.path IS
-    'the names of the region, from the top level down; {} is the root';
+    'the names of the region, from the top level down, {} for the root';
 COMMENT ON COLUMN dp.release_rows.size IS 'how many entities each of these groups has';
 COMMENT ON COLUMN dp.release_rows.groups IS
-    'how many groups of that size the region has; sizes without groups have no row';
+    'how many groups of that size the region has, one or more';
 
 CREATE VIEW dp.release_measurements WITH (security_barrier) AS
     SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
@@ -158,9 +158,9 @@ COMMENT ON COLUMN dp.release_measurements.dataset IS 'the dataset that it was re
 COMMENT ON COLUMN dp.release_measurements.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_measurements.level IS 'the level of the hierarchy, 0 for the root';
 COMMENT ON COLUMN dp.release_measurements.path IS
-    'the names of the region, from the top level down; {} is the root';
+    'the names of the region, from the top level down, {} for the root';
 COMMENT ON COLUMN dp.release_measurements.kind IS
-    'count: groups of the size place, or of that size and more if that is max_size; column: groups of at most that size; row: the size of the place-th largest group, or the number of columns if that is more; look_...: of the first look';
+    'what is counted: count, column or row, with look_ in front where the first look measured it';
 COMMENT ON COLUMN dp.release_measurements.place IS
     'which of the region''s numbers of that kind: from 0 on, of rows from 1 on';
 COMMENT ON COLUMN dp.release_measurements.value IS
@@ -189,7 +189,7 @@ COMMENT ON COLUMN dp.unstored_charges.delta IS 'the delta that was charged, once
 COMMENT ON COLUMN dp.unstored_charges.parameters IS
     'the arguments with which it has to be asked for again';
 COMMENT ON COLUMN dp.unstored_charges.attempts IS
-    'how often it was begun, 5 times at most. A release that runs now is listed, too';
+    'how often its release was begun, five times at most';
 
 -- How far long functions have come.
 CREATE FUNCTION dp.backend_progress()

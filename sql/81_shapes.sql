@@ -21,13 +21,13 @@ COMMENT ON COLUMN dp.release_histograms.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_histograms.released_at IS 'when it was stored';
 COMMENT ON COLUMN dp.release_histograms.level IS 'the level of the hierarchy, 0 for the root';
 COMMENT ON COLUMN dp.release_histograms.level_name IS
-    'the column of the hierarchy that has the names of this level; all: the root';
+    'the column of the hierarchy with the names of this level, or all for the root';
 COMMENT ON COLUMN dp.release_histograms.region IS
-    'the path as text, such as Ohio/Adams; (all): the root. A / or \ in a name has a \ in front';
+    'the path as text, such as Ohio/Adams, or (all) for the root, with \ before / or \ in a name';
 COMMENT ON COLUMN dp.release_histograms.parent IS
-    'the region that this one is a part of, as text; NULL: the root';
+    'the region that this one is a part of, as text, NULL for the root';
 COMMENT ON COLUMN dp.release_histograms.path IS
-    'the names of the region, from the top level down; {}: the root';
+    'the names of the region, from the top level down, {} for the root';
 COMMENT ON COLUMN dp.release_histograms.is_leaf IS 'whether the level is the lowest one';
 COMMENT ON COLUMN dp.release_histograms.groups IS 'how many groups the region has';
 COMMENT ON COLUMN dp.release_histograms.entities IS
@@ -53,13 +53,13 @@ COMMENT ON COLUMN dp.release_regions.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_regions.released_at IS 'when it was stored';
 COMMENT ON COLUMN dp.release_regions.level IS 'the level of the hierarchy, 0 for the root';
 COMMENT ON COLUMN dp.release_regions.level_name IS
-    'the column of the hierarchy that has the names of this level; all: the root';
+    'the column of the hierarchy with the names of this level, or all for the root';
 COMMENT ON COLUMN dp.release_regions.region IS
-    'the path as text, such as Ohio/Adams; (all): the root. A / or \ in a name has a \ in front';
+    'the path as text, such as Ohio/Adams, or (all) for the root, with \ before / or \ in a name';
 COMMENT ON COLUMN dp.release_regions.parent IS
-    'the region that this one is a part of, as text; NULL: the root';
+    'the region that this one is a part of, as text, NULL for the root';
 COMMENT ON COLUMN dp.release_regions.path IS
-    'the names of the region, from the top level down; {}: the root';
+    'the names of the region, from the top level down, {} for the root';
 COMMENT ON COLUMN dp.release_regions.is_leaf IS 'whether the level is the lowest one';
 COMMENT ON COLUMN dp.release_regions.groups IS 'how many groups the region has';
 COMMENT ON COLUMN dp.release_regions.entities IS
@@ -94,7 +94,7 @@ COMMENT ON COLUMN dp.release_sizes.dataset IS 'the dataset that it was released 
 COMMENT ON COLUMN dp.release_sizes.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_sizes.level IS 'the level of the hierarchy, 0 for the root';
 COMMENT ON COLUMN dp.release_sizes.region IS
-    'the path as text, such as Ohio/Adams; (all): the root. A / or \ in a name has a \ in front';
+    'the path as text, such as Ohio/Adams, or (all) for the root, with \ before / or \ in a name';
 COMMENT ON COLUMN dp.release_sizes.is_leaf IS 'whether the level is the lowest one';
 COMMENT ON COLUMN dp.release_sizes.size IS 'how many entities each of these groups has';
 COMMENT ON COLUMN dp.release_sizes.groups IS 'how many groups of that size the region has';
@@ -104,9 +104,9 @@ COMMENT ON COLUMN dp.release_sizes.size_band IS
 COMMENT ON COLUMN dp.release_sizes.size_band_order IS 'the number of the band, to sort by';
 COMMENT ON COLUMN dp.release_sizes.released_at IS 'when it was stored';
 COMMENT ON COLUMN dp.release_sizes.level_name IS
-    'the column of the hierarchy that has the names of this level; all: the root';
+    'the column of the hierarchy with the names of this level, or all for the root';
 COMMENT ON COLUMN dp.release_sizes.path IS
-    'the names of the region, from the top level down; {}: the root';
+    'the names of the region, from the top level down, {} for the root';
 
 GRANT SELECT ON dp.release_histograms, dp.release_regions, dp.release_sizes TO PUBLIC;
 
