@@ -3,6 +3,7 @@
 use super::measurement::LevelMeasurement;
 use super::observer::Observer;
 use super::plan::{PlanError, ReleasePlan, ReleaseRequest};
+use super::selection::Mechanism;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::coco::{Coco, DpCoco, HistogramMeasurement};
 use crate::noise::RandomWords;
@@ -35,6 +36,11 @@ impl HistogramMechanism {
         };
         let measurement = root.of_histogram().clone();
         Ok(HistogramMechanism { plan, measurement })
+    }
+
+    /// The same as a hierarchy of one level, whose root is the histogram.
+    pub fn as_hierarchy(&self) -> Mechanism {
+        Mechanism::Plan(self.plan.clone())
     }
 
     pub fn max_size(&self) -> u64 {

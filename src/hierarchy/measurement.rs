@@ -162,12 +162,8 @@ impl RegionMeasurement {
         words: &mut R,
     ) -> (Measured, Vec<MeasuredNumbers>) {
         let of_region = self.of_region(truth, parent);
-        let (mut numbers, mut add_noise) = (Vec::new(), of_region.noisy(words));
-        let measured = self.measured(&of_region, truth, |exact| {
-            let noisy = add_noise(exact);
-            numbers.push(noisy);
-            noisy
-        });
+        let mut numbers = Vec::new();
+        let measured = self.measured(&of_region, truth, of_region.noted(words, &mut numbers));
         (measured, of_region.told_apart(numbers))
     }
 

@@ -150,6 +150,20 @@ impl<'a> NodeMeasurement<'a> {
         self.of_all.estimator.cumulative_counts(&self.node(), truth, add_noise)
     }
 
+    /// As [`NodeMeasurement::noisy`], with the noisy numbers noted in their order.
+    pub(crate) fn noted<R: RandomWords + ?Sized>(
+        &self,
+        words: &mut R,
+        numbers: &mut Vec<i64>,
+    ) -> impl FnMut(i64) -> i64 {
+        let mut add_noise = self.noisy(words);
+        move |exact| {
+            let noisy = add_noise(exact);
+            numbers.push(noisy);
+            noisy
+        }
+    }
+
     /// What the noisy numbers are that any of these used, in the order of their noise.
     pub(crate) fn told_apart(&self, noisy: Vec<i64>) -> Vec<MeasuredNumbers> {
         self.of_all.estimator.sequence(&self.node(), &noisy).apart(noisy)

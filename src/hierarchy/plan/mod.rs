@@ -63,12 +63,8 @@ impl FirstLook {
         words: &mut R,
     ) -> (Estimate, Vec<MeasuredNumbers>) {
         let of_root = self.measurement.of_groups(root.groups());
-        let (mut numbers, mut add_noise) = (Vec::new(), of_root.noisy(words));
-        let estimate = of_root.estimate(root, |exact| {
-            let noisy = add_noise(exact);
-            numbers.push(noisy);
-            noisy
-        });
+        let mut numbers = Vec::new();
+        let estimate = of_root.estimate(root, of_root.noted(words, &mut numbers));
         (estimate, of_root.told_apart(numbers))
     }
 }

@@ -19,8 +19,8 @@ pub(crate) enum Failure {
     /// As above: the method cannot hold all sizes of so many regions, or their groups are more than
     /// can be counted; the number of groups is public, too.
     Release(ReleaseError),
-    /// The release cannot be stored: for want of space, or as somebody has changed the catalog. All
-    /// that is stored is released already.
+    /// The release cannot be stored: for want of space, or as somebody has changed the catalog. Then
+    /// nothing of it is shown, but that it needed more space than there was, and it is noisy.
     Store(ErrorReport),
     /// A mistake in this extension. No row is known to lead here.
     Broken(String),

@@ -2,12 +2,10 @@
 
 use crate::charge::Receipt;
 use crate::coco::{Coco, DpCoco};
-use crate::hierarchy::{
-    Consistency, HistogramMechanism, Mechanism, Observer, ReleaseRequest, estimator_names,
-};
+use crate::hierarchy::{Consistency, HistogramMechanism, Observer, estimator_names};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, invalid, required, unfit};
+use crate::pg::errors::{Result, invalid, required};
 use crate::pg::release::order::{Asked, uncharged};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use pgrx::prelude::*;
@@ -62,13 +60,6 @@ impl HistogramRequest {
     pub(super) fn public_size(&self, size: Option<i64>) -> u64 {
         let size = size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
         size.min(self.mechanism.max_size())
-    }
-
-    /// As a hierarchy of one level, whose root is the histogram.
-    pub(super) fn as_hierarchy(&self) -> Result<Mechanism> {
-        let request =
-            ReleaseRequest::new(1, self.epsilon).by(&[&self.word], "none").up_to(self.max_size);
-        Mechanism::new(&request).map_err(unfit)
     }
 
     /// What adds the noise.

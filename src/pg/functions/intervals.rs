@@ -75,7 +75,7 @@ fn dp_histogram_intervals(
     let released = required(h, "h")?;
     let request = HistogramRequest::new(epsilon, max_size, method)?;
     let confidence = checked(confidence, simultaneous)?;
-    let mechanism = request.as_hierarchy()?;
+    let mechanism = request.mechanism().as_hierarchy();
     let largest = released.histogram().runs().last().map_or(0, |run| run.size);
     if largest > mechanism.max_size() {
         return Err(invalid(
