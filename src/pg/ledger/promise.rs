@@ -103,7 +103,8 @@ pub(super) fn promise(
     promise: &Promise,
 ) -> SpiResult<()> {
     client.update(
-        "INSERT INTO dp.release (dataset, name, charge, parameters) VALUES ($1, $2, $3, $4::jsonb)",
+        "INSERT INTO dp.release (dataset, dataset_name, name, charge, parameters) \
+         SELECT id, name, $2, $3, $4::jsonb FROM dp.dataset WHERE id = $1",
         None,
         &[
             dataset.into(),
