@@ -155,6 +155,20 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dp.charge
 -- also with session_replication_role = replica
 ALTER TABLE dp.charge ENABLE ALWAYS TRIGGER append_only;
 
+-- Releases that are charged together, and then shown together.
+CREATE TABLE dp.publication (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    made_by oid NOT NULL,
+    made_by_name text NOT NULL,
+    made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    releases jsonb NOT NULL, -- as they were asked for
+    published_at timestamptz,
+    UNIQUE (made_by, name)
+);
+COMMENT ON TABLE dp.publication IS
+    'releases that are charged and shown together, which dp.publications shows';
+
 CREATE TABLE dp.release (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     dataset bigint NOT NULL REFERENCES dp.dataset,
@@ -163,13 +177,14 @@ CREATE TABLE dp.release (
     charge bigint NOT NULL UNIQUE, -- of dp.charge, from which nothing goes
     released_at timestamptz, -- when it was stored; until then it is charged only
     parameters jsonb NOT NULL,
-    attempts integer NOT NULL DEFAULT 1, -- to make it, counted before private rows are read
+    attempts integer NOT NULL DEFAULT 0, -- to make it, counted before private rows are read
     level_epsilons float8[], -- NULL where one release was chosen among several
     status text NOT NULL DEFAULT 'published' CHECK (status IN ('draft', 'published', 'retracted')),
     status_since timestamptz NOT NULL DEFAULT clock_timestamp(),
     title text,
     description text,
     valid daterange,
+    publication bigint REFERENCES dp.publication, -- that shows it when all of it is stored
     UNIQUE (dataset, name)
 );
 -- A dataset that was dropped and declared again has the names of both.
@@ -302,6 +317,8 @@ SELECT pg_catalog.pg_extension_config_dump('dp.access', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch_n_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.charge', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.publication', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.publication_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region', '');

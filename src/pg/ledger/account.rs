@@ -3,9 +3,10 @@
 //! A charge is recorded by a worker in a transaction of its own, so that nothing the caller does
 //! afterwards (rollback, cancel, crash) returns it: see `record`.
 
-use super::message::{Answer, ChargeRequest, Refusal, Unresumable};
+use super::message::{Answer, ChargeRequest, Message, Refusal, Unresumable};
 use super::promise::ATTEMPTS;
-use super::record::WORKER;
+use super::quotes::{self, Quote};
+use super::serve::WORKER;
 use crate::charge::{self, Cost, Ledger};
 use crate::pg::errors::{Result, error, internal, invalid};
 use crate::pg::server::locality::refuse_worker_node;
@@ -22,7 +23,7 @@ use std::time::Duration;
 
 pub(crate) use super::message::Promise;
 
-const CHARGE: Errand = Errand {
+pub(super) const CHARGE: Errand = Errand {
     worker: "pg_dp ledger",
     function: WORKER,
     turn: PrivateLock::Charge,
@@ -33,7 +34,7 @@ const CHARGE: Errand = Errand {
 /// cost.
 ///
 /// [`Dataset::account`](crate::pg::dataset::catalog::Dataset::account) makes it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) dataset: i64,
     pub(crate) dataset_name: String,
@@ -68,7 +69,11 @@ impl Ledger for Account {
     fn charge(&self, cost: &Cost) -> Result<i64> {
         check_surroundings()?;
         refuse_worker_node()?;
-        let message = serde_json::to_vec(&self.request(cost)).map_err(internal)?;
+        let request = self.request(cost);
+        if quotes::is_wanted() {
+            return Err(self.quoted(cost, request));
+        }
+        let message = serde_json::to_vec(&Message::Charge(request)).map_err(internal)?;
         let answer = ask(&CHARGE, self.dataset, &message).map_err(not_charged)?;
         let answer: Answer = serde_json::from_slice(&answer).map_err(internal)?;
         answer.map_err(|refusal| self.refused(cost, refusal))
@@ -76,7 +81,7 @@ impl Ledger for Account {
 }
 
 /// Why the ledger's worker gave no answer.
-fn not_charged(reason: Unanswered) -> ErrorReport {
+pub(super) fn not_charged(reason: Unanswered) -> ErrorReport {
     match reason {
         Unanswered::Standby => error(
             PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
@@ -118,6 +123,18 @@ impl Account {
             parameters,
             promise: self.promise.clone(),
         }
+    }
+
+    /// Keeps what would be charged, and ends the release.
+    fn quoted(&self, cost: &Cost, request: ChargeRequest) -> ErrorReport {
+        let (account, cost) = (self.clone(), cost.clone());
+        let refused = Box::new(move |refusal| account.refused(&cost, refusal));
+        quotes::add(Quote { request, refused });
+        error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "the release was quoted, and neither charged nor made",
+        )
+        .set_hint("Ask again, outside of dp_publish.")
     }
 
     /// Why the ledger did not charge.
