@@ -84,6 +84,7 @@ CREATE TABLE dp.access (
     revoked boolean NOT NULL DEFAULT false, -- a role that gets it back has still spent what it has
     granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     granted_by text NOT NULL,
+    require_name boolean NOT NULL,
     PRIMARY KEY (dataset, grantee)
 );
 COMMENT ON TABLE dp.access IS

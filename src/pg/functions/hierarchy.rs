@@ -13,6 +13,7 @@ use crate::pg::release::content::{ReleasedRegions, StoredContent};
 use crate::pg::release::order::Asked;
 use crate::pg::release::store::{Outcome, store};
 use crate::pg::release::stored::{Found, find_release, read_release, stored_release};
+use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use crate::pg::server::state::workers_of_session;
@@ -86,9 +87,7 @@ fn dp_hierarchy_release(
         Some(Found::Unstored(turn)) => Some(turn),
         None => None,
     };
-    let (regions, selection) = release(&dataset, &progress, mechanism, promise)?;
-    // who waits for the name need not wait for this client
-    drop(turn);
+    let (regions, selection) = release(&dataset, &progress, mechanism, promise, turn)?;
     if let Some(selection) = selection {
         pgrx::notice!("{selection}");
     }
@@ -101,8 +100,9 @@ fn release(
     progress: &Progress,
     mechanism: Mechanism,
     promise: Option<Promise>,
+    turn: Option<Turn>,
 ) -> Result<(ReleasedRegions, Option<String>)> {
-    let asked = Asked { dataset, progress, promise: promise.clone(), about: Map::new() };
+    let asked = Asked { dataset, progress, promise: promise.clone(), turn, about: Map::new() };
     let (max_size, workers) = (mechanism.max_size(), workers_of_session());
     asked.of_rows(
         |source| {
@@ -114,7 +114,7 @@ fn release(
             Ok((mechanism, reading))
         },
         |(tree, leaves), receipt, words| {
-            let charge = *receipt.entry();
+            let charge = receipt.entry().id;
             let watch = Watch::release(progress, receipt.mechanism(), &tree, promise.is_some());
             let Released { histograms, errors, epsilons, measurements } =
                 measure(receipt, &tree, leaves, words, watch)?;

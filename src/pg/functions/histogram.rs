@@ -116,7 +116,13 @@ fn dp_coco_histogram(
             "Use dp_hierarchy_release.",
         ));
     }
-    let asked = Asked { dataset: &dataset, progress: &progress, promise: None, about: Map::new() };
+    let asked = Asked {
+        dataset: &dataset,
+        progress: &progress,
+        promise: None,
+        turn: None,
+        about: Map::new(),
+    };
     asked.of_given(request.mechanism, |receipt, words| {
         Ok(release(receipt, &truth, words, &progress))
     })

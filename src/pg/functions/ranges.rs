@@ -38,7 +38,7 @@ fn dp_range_release(
     progress.dataset(dataset.id);
     check_counts_rows(&dataset)?;
     let about = about(truth.bounds(), None);
-    let asked = Asked { dataset: &dataset, progress: &progress, promise: None, about };
+    let asked = Asked { dataset: &dataset, progress: &progress, promise: None, turn: None, about };
     asked.of_given(plan, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
 }
 
@@ -153,7 +153,8 @@ fn of_dataset(
     let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
     progress.phase(Phase::Checking);
     let about = about(bounds, Some((column, axis)));
-    let asked_for = Asked { dataset: &dataset, progress: &progress, promise: None, about };
+    let asked_for =
+        Asked { dataset: &dataset, progress: &progress, promise: None, turn: None, about };
     let answers = asked_for.of_rows(
         |source| Ok((plan, source.prepare_bins(column, axis, bounds)?)),
         |truth, receipt, words| {

@@ -34,8 +34,26 @@ pub(crate) struct Promise {
     pub(crate) parameters: serde_json::Value,
 }
 
-/// The number of the ledger's entry, or why there is none.
-pub(super) type Answer = Result<i64, Refusal>;
+/// The ledger's entry, or why there is none.
+pub(super) type Answer = Result<Charge, Refusal>;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Charge {
+    /// The number of the entry.
+    pub(super) id: i64,
+    /// None where the charge of before stands.
+    pub(super) left: Option<Left>,
+}
+
+/// How much a role may still spend, in decimals.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Left {
+    pub(super) epsilon: String,
+    /// Of so much.
+    pub(super) of: String,
+    /// Of the role's own limit, which leaves less than the dataset's budget.
+    pub(super) is_limit: bool,
+}
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Refusal {

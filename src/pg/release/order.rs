@@ -9,6 +9,7 @@ use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
 use crate::pg::ledger::account::{LedgerReceipt, Promise};
+use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
@@ -27,6 +28,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) progress: &'a Progress,
     /// The name that it will be stored under.
     pub(crate) promise: Option<Promise>,
+    /// To make what is stored under that name.
+    pub(crate) turn: Option<Turn>,
     /// What the ledger's entry shows besides the mechanism.
     pub(crate) about: Map<String, Value>,
 }
@@ -65,12 +68,19 @@ impl Asked<'_> {
         mechanism: M,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
-        let Asked { dataset, progress, promise, about } = self;
+        let Asked { dataset, progress, promise, turn, about } = self;
         let mut words = words_from_system().map_err(internal)?;
         progress.phase(Phase::Charging);
-        let account = dataset.account(progress.function(), promise, about);
+        let account = dataset.account(progress.function(), promise, about)?;
         let receipt = Receipt::charged(mechanism, &account)?;
-        after_charge(receipt, |receipt| tell(receipt, &mut words))
+        let charged = receipt.entry().notice.clone();
+        let told = after_charge(receipt, |receipt| tell(receipt, &mut words))?;
+        // who waits for the name need not wait for this client
+        drop(turn);
+        if let Some(charged) = charged {
+            pgrx::notice!("{charged}");
+        }
+        Ok(told)
     }
 }
 
