@@ -84,6 +84,7 @@ CREATE TABLE dp.access (
     revoked boolean NOT NULL DEFAULT false, -- a role that gets it back has still spent what it has
     granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     granted_by text NOT NULL,
+    require_name boolean NOT NULL,
     PRIMARY KEY (dataset, grantee)
 );
 COMMENT ON TABLE dp.access IS
@@ -125,6 +126,18 @@ RETURN ( -- the timeline that is written now; the control file tells that of the
 COMMENT ON FUNCTION dp.identity() IS 'which server, timeline, database and installation this is';
 REVOKE EXECUTE ON FUNCTION dp.identity() FROM PUBLIC;
 
+CREATE FUNCTION dp.charge_entry(
+        id bigint, epoch bigint, charged_at timestamptz, charged_by text, dataset bigint,
+        function text, epsilon numeric, delta numeric, rho numeric, parameters jsonb)
+    RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN pg_catalog.jsonb_build_array(
+    id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
+    charged_by, dataset, function, pg_catalog.trim_scale(epsilon)::text,
+    pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters)::text;
+COMMENT ON FUNCTION dp.charge_entry(
+        bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric, jsonb)
+    IS 'an entry of the ledger as the text that is hashed, an array of JSON';
+
 -- PostgreSQL's own sha256: an auditor can recompute the chain without our code.
 CREATE FUNCTION dp.charge_hash(
         previous bytea, id bigint, epoch bigint, charged_at timestamptz, charged_by text,
@@ -133,11 +146,9 @@ CREATE FUNCTION dp.charge_hash(
     RETURNS bytea LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 RETURN pg_catalog.sha256(
     coalesce(previous, ''::bytea)
-    || pg_catalog.convert_to(pg_catalog.jsonb_build_array(
-           id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
-           charged_by, dataset, function, pg_catalog.trim_scale(epsilon)::text,
-           pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters
-       )::text, 'UTF8'));
+    || pg_catalog.convert_to(
+           dp.charge_entry(id, epoch, charged_at, charged_by, dataset, function, epsilon, delta,
+                           rho, parameters), 'UTF8'));
 COMMENT ON FUNCTION dp.charge_hash(
         bytea, bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric,
         jsonb)

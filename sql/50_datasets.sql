@@ -29,11 +29,13 @@ CREATE FUNCTION @extschema@.dp_set_smallest_charge(dataset text, epsilon float8)
 COMMENT ON FUNCTION @extschema@.dp_set_smallest_charge(text, float8) IS
     'sets the least epsilon of a release by a role that the dataset was granted to';
 
-CREATE FUNCTION @extschema@.dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL)
+CREATE FUNCTION @extschema@.dp_grant(
+        dataset text, role regrole, epsilon_limit float8 DEFAULT NULL,
+        require_name boolean DEFAULT true)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8) IS
+COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8, boolean) IS
     'lets a role release from a dataset, up to epsilon_limit of its budget';
 
 CREATE FUNCTION @extschema@.dp_revoke(dataset text, role regrole) RETURNS void

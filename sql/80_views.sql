@@ -68,7 +68,8 @@ COMMENT ON COLUMN dp.datasets.shares_rows_with IS
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,
-           pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by
+           pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by,
+           a.require_name
       FROM dp.access AS a JOIN dp.dataset AS d ON d.id = a.dataset
      WHERE d.dropped_at IS NULL AND NOT a.revoked
        AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
@@ -82,6 +83,7 @@ COMMENT ON COLUMN dp.grants.epsilon_limit IS
 COMMENT ON COLUMN dp.grants.epsilon_spent IS 'the epsilon that it has spent';
 COMMENT ON COLUMN dp.grants.granted_at IS 'when it was granted';
 COMMENT ON COLUMN dp.grants.granted_by IS 'the role that granted it';
+COMMENT ON COLUMN dp.grants.require_name IS 'whether it may make only releases with a name';
 
 CREATE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,

@@ -76,7 +76,7 @@ fn dp_hierarchy_release(
         parameters["keep_measurements"] = json!(true);
     }
     let promise = promised(name, Some(dataset_name), parameters)?;
-    let asked = Asked { dataset: &dataset, progress: &progress, promise, about: Map::new() };
+    let asked = Asked::new(&dataset, &progress, promise, Map::new());
     let released = asked.once(|asked| release(asked, mechanism))?;
     if let Some(selection) = released.selection {
         pgrx::notice!("{selection}");

@@ -122,7 +122,7 @@ fn dp_coco_histogram(
             "Use dp_hierarchy_release.",
         ));
     }
-    let asked = Asked { dataset: &dataset, progress: &progress, promise, about: Map::new() };
+    let asked = Asked::new(&dataset, &progress, promise, Map::new());
     let released = asked.once(|asked| {
         let (mechanism, epsilon) = (request.mechanism, request.epsilon);
         asked.of_given(mechanism, |receipt, words| {

@@ -47,7 +47,7 @@ fn dp_range_release(
     progress.dataset(dataset.id);
     check_counts_rows(&dataset)?;
     let about = about(bins, None);
-    Asked { dataset: &dataset, progress: &progress, promise, about }.once(|asked| {
+    Asked::new(&dataset, &progress, promise, about).once(|asked| {
         asked.of_given(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
     })
 }
@@ -171,7 +171,7 @@ fn of_dataset(
         parameters["method"] = json!(method);
     }
     let promise = promised(name, Some(dataset_name), parameters)?;
-    let asked = Asked { dataset: &dataset, progress: &progress, promise, about };
+    let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
         let Questions { axis, bins, bounds } = questions;

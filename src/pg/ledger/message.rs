@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Message {
     /// Answered with an [`Answer`].
     Charge(ChargeRequest),
-    /// Answered with a [`PublishAnswer`] for each release; with none if the name is another
-    /// publication's.
+    /// Answered with a [`Answer`] for each release; with none if the name is another publication's.
     Publish(PublishRequest),
     /// To show a publication, all of whose releases are stored. Answered with whether it is shown.
     Show { publication: String, who: u32 },
@@ -58,11 +57,26 @@ pub(crate) struct Promise {
     pub(crate) parameters: serde_json::Value,
 }
 
-/// The number of the ledger's entry, or why there is none.
-pub(super) type Answer = Result<i64, Refusal>;
+/// The ledger's entry, or why there is none.
+pub(super) type Answer = Result<Charge, Refusal>;
 
-/// Whether it is a new charge, or one that stands; or why it is none.
-pub(super) type PublishAnswer = Result<bool, Refusal>;
+#[derive(Serialize, Deserialize)]
+pub(super) struct Charge {
+    /// The number of the entry.
+    pub(super) id: i64,
+    /// None where the charge of before stands.
+    pub(super) left: Option<Left>,
+}
+
+/// How much a role may still spend, in decimals.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Left {
+    pub(super) epsilon: String,
+    /// Of so much.
+    pub(super) of: String,
+    /// Of the role's own limit, which leaves less than the dataset's budget.
+    pub(super) is_limit: bool,
+}
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Refusal {

@@ -20,7 +20,7 @@
 //! A server that was restored or promoted may lack what its predecessor stored and showed. There a
 //! charge of before is not resumed.
 
-use super::message::{Answer, ChargeRequest, Promise, Refusal, Unresumable};
+use super::message::{Answer, Charge, ChargeRequest, Promise, Refusal, Unresumable};
 use super::sql::{SpiResult, first_row};
 use pgrx::spi::SpiClient;
 
@@ -81,7 +81,7 @@ pub(super) fn standing(
                 (.., attempts) if attempts >= ATTEMPTS => {
                     Err(Refusal::Unresumable(Unresumable::Attempts))
                 }
-                _ => Ok(charge),
+                _ => Ok(Charge { id: charge, left: None }),
             })
         },
     )

@@ -2,7 +2,7 @@
 //! first, then all of it is charged at once.
 
 use super::account::{CHARGE, not_charged};
-use super::message::{Message, PublishAnswer, PublishRequest};
+use super::message::{Answer, Charge, Message, PublishRequest};
 use super::quotes::{self, Quote};
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::state::current_role;
@@ -37,23 +37,25 @@ pub(crate) struct Tried {
 
 impl Publication<'_> {
     /// Charges what was quoted, all together. What is charged already, under the same name for the
-    /// same release, is not charged again.
+    /// same release, is not charged again. Returns what to tell the caller of it.
     ///
     /// Errors: those of a charge, for the first release that is refused: then nothing is charged.
-    pub(crate) fn charge(self) -> Result<()> {
+    pub(crate) fn charge(self) -> Result<Vec<String>> {
         let (quotes, answers) = self.ask(false)?;
+        let mut notices = Vec::new();
         for (quote, answer) in quotes.iter().zip(answers) {
-            answer.map_err(&quote.refused)?;
+            let charge = answer.map_err(&quote.refused)?;
+            notices.extend(charge.left.as_ref().map(&quote.notice));
         }
-        Ok(())
+        Ok(notices)
     }
 
     /// Tells what [`charge`](Publication::charge) would do.
     pub(crate) fn try_charge(self) -> Result<Vec<Tried>> {
         let (quotes, answers) = self.ask(true)?;
         let tried = quotes.into_iter().zip(answers).map(|(quote, answer)| match answer {
-            Ok(false) => Tried { epsilon: "0".to_string(), problem: None },
-            Ok(true) => Tried { epsilon: quote.request.epsilon, problem: None },
+            Ok(Charge { left: None, .. }) => Tried { epsilon: "0".to_string(), problem: None },
+            Ok(_) => Tried { epsilon: quote.request.epsilon, problem: None },
             Err(refusal) => {
                 Tried { problem: Some((quote.refused)(refusal)), epsilon: quote.request.epsilon }
             }
@@ -61,7 +63,7 @@ impl Publication<'_> {
         Ok(tried.collect())
     }
 
-    fn ask(self, is_trial: bool) -> Result<(Vec<Quote>, Vec<PublishAnswer>)> {
+    fn ask(self, is_trial: bool) -> Result<(Vec<Quote>, Vec<Answer>)> {
         let quotes = quotes::take();
         let message = Message::Publish(PublishRequest {
             publication: self.name.to_string(),
@@ -70,7 +72,7 @@ impl Publication<'_> {
             charges: quotes.iter().map(|quote| quote.request.clone()).collect(),
             is_trial,
         });
-        let answers: Option<Vec<PublishAnswer>> = ask_worker(&message)?;
+        let answers: Option<Vec<Answer>> = ask_worker(&message)?;
         let answers = answers.ok_or_else(|| {
             error(
                 PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,

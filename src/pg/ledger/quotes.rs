@@ -1,15 +1,16 @@
 //! Releases that are asked for only to learn what they would be charged, so that several can be
 //! charged together: the next release of the statement goes as far as its charge, and ends there.
 
-use super::message::{ChargeRequest, Refusal};
+use super::message::{ChargeRequest, Left, Refusal};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use std::cell::RefCell;
 
-/// What a release would be charged, and how it tells of a refusal.
+/// What a release would be charged, and how it tells of a charge or a refusal.
 pub(super) struct Quote {
     pub(super) request: ChargeRequest,
     pub(super) refused: Box<dyn Fn(Refusal) -> ErrorReport>,
+    pub(super) notice: Box<dyn Fn(&Left) -> String>,
 }
 
 /// Those of one statement of a client: nothing is left for the next one.

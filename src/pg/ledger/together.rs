@@ -1,7 +1,7 @@
 //! Publications, from the worker's side: several releases are charged together or not at all, and
 //! shown together when the last one is stored.
 
-use super::message::{ChargeRequest, PublishAnswer, PublishRequest, Refusal};
+use super::message::{Answer, ChargeRequest, PublishRequest, Refusal};
 use super::promise::{promise, standing};
 use super::record::charge;
 use super::sql::{SpiResult, first_row};
@@ -11,7 +11,7 @@ use pgrx::spi::SpiClient;
 
 /// Charges all that is not charged already. If one is refused, or it is a trial, nothing is charged:
 /// the answers then tell what would be. None if the role has another publication of that name.
-pub(super) fn charge_all(request: &PublishRequest) -> SpiResult<Option<Vec<PublishAnswer>>> {
+pub(super) fn charge_all(request: &PublishRequest) -> SpiResult<Option<Vec<Answer>>> {
     all_or_nothing(|| {
         let answers = Spi::connect_mut(|client| charge_each(client, request))?;
         let is_charged = !request.is_trial && answers.iter().flatten().all(Result::is_ok);
@@ -19,10 +19,7 @@ pub(super) fn charge_all(request: &PublishRequest) -> SpiResult<Option<Vec<Publi
     })
 }
 
-fn charge_each(
-    client: &mut SpiClient,
-    request: &PublishRequest,
-) -> SpiResult<Option<Vec<PublishAnswer>>> {
+fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Option<Vec<Answer>>> {
     // All datasets before the ledger, and in one order: who charges one dataset holds that while it
     // waits for the ledger.
     let datasets: Vec<i64> = request.charges.iter().map(|charge| charge.dataset).collect();
@@ -35,35 +32,35 @@ fn charge_each(
         return Ok(None);
     };
     let charges = request.charges.iter().map(|one| charge_one(client, one, publication));
-    charges.collect::<SpiResult<Vec<PublishAnswer>>>().map(Some)
+    charges.collect::<SpiResult<Vec<Answer>>>().map(Some)
 }
 
 fn charge_one(
     client: &mut SpiClient,
     request: &ChargeRequest,
     publication: i64,
-) -> SpiResult<PublishAnswer> {
+) -> SpiResult<Answer> {
     let Some(named) = &request.promise else { return Ok(Err(Refusal::NoDataset)) };
-    let (answer, is_new) = match standing(client, request, named)? {
-        Some(answer) => (answer, false),
+    let answer = match standing(client, request, named)? {
+        Some(answer) => answer,
         None => {
             let answer = charge(client, request)?;
-            if let Ok(charge) = answer {
-                promise(client, request.dataset, charge, named)?;
+            if let Ok(charge) = &answer {
+                promise(client, request.dataset, charge.id, named)?;
             }
-            (answer, true)
+            answer
         }
     };
-    if let Ok(charge) = answer {
+    if let Ok(charge) = &answer {
         // nobody is to see it before the others
         client.update(
             "UPDATE dp.release SET publication = $2, status = 'draft' \
               WHERE charge = $1 AND publication IS NULL",
             None,
-            &[charge.into(), publication.into()],
+            &[charge.id.into(), publication.into()],
         )?;
     }
-    Ok(answer.map(|_| is_new))
+    Ok(answer)
 }
 
 /// The number of the publication, a new one if there is none of that name. None if the name is

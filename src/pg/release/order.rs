@@ -13,6 +13,7 @@ use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
 use crate::pg::ledger::account::{LedgerReceipt, Promise};
+use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
@@ -31,21 +32,33 @@ pub(crate) struct Asked<'a> {
     pub(crate) progress: &'a Progress,
     /// The name that it will be stored under.
     pub(crate) promise: Option<Promise>,
+    /// To make what is stored under that name.
+    turn: Option<Turn>,
     /// What the ledger's entry shows besides the mechanism.
-    pub(crate) about: Map<String, Value>,
+    about: Map<String, Value>,
 }
 
-impl Asked<'_> {
+impl<'a> Asked<'a> {
+    pub(crate) fn new(
+        dataset: &'a Dataset,
+        progress: &'a Progress,
+        promise: Option<Promise>,
+        about: Map<String, Value>,
+    ) -> Asked<'a> {
+        Asked { dataset, progress, promise, turn: None, about }
+    }
+
     /// The release that is stored under the name, for nothing, or else what `make` makes.
     ///
     /// Errors: something else was asked for by that name; those of `make`.
-    pub(crate) fn once<T: Storable>(self, make: impl FnOnce(Self) -> Result<T>) -> Result<T> {
-        let Some(promise) = &self.promise else { return make(self) };
-        match find_release(self.dataset, promise)? {
-            Found::Stored(id) => T::read(id),
-            // who waits for the name need not wait for this client: the turn ends here
-            Found::Unstored(_turn) => make(self),
+    pub(crate) fn once<T: Storable>(mut self, make: impl FnOnce(Self) -> Result<T>) -> Result<T> {
+        if let Some(promise) = &self.promise {
+            match find_release(self.dataset, promise)? {
+                Found::Stored(id) => return T::read(id),
+                Found::Unstored(turn) => self.turn = Some(turn),
+            }
         }
+        make(self)
     }
 
     /// Releases what the dataset's rows say. `prepare`, as the role that reads them: checks what is
@@ -81,18 +94,25 @@ impl Asked<'_> {
         mechanism: M,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
-        let Asked { dataset, progress, promise, about } = self;
+        let Asked { dataset, progress, promise, turn, about } = self;
         let mut words = words_from_system().map_err(internal)?;
         progress.phase(Phase::Charging);
-        let account = dataset.account(progress.function(), promise.clone(), about);
+        let account = dataset.account(progress.function(), promise.clone(), about)?;
         let receipt = Receipt::charged(mechanism, &account)?;
-        after_charge(receipt, |receipt| {
-            let charge = *receipt.entry();
+        let charged = receipt.entry().notice.clone();
+        let told = after_charge(receipt, |receipt| {
+            let charge = receipt.entry().id;
             let told = tell(receipt, &mut words)?;
             let Some(promise) = &promise else { return Ok(told) };
             progress.phase(Phase::Storing);
             keep(dataset, promise, charge, told).map_err(Failure::Store)
-        })
+        })?;
+        // who waits for the name need not wait for this client
+        drop(turn);
+        if let Some(charged) = charged {
+            pgrx::notice!("{charged}");
+        }
+        Ok(told)
     }
 }
 
