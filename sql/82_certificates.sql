@@ -70,7 +70,8 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    'hash', encode(c.hash, 'hex'))))
            || CASE WHEN l.regions IS NULL THEN '{}' ELSE jsonb_build_object('rows', s.rows) END
                AS certificate
-      FROM dp.release AS r
+      FROM dp.shown_release AS o
+      JOIN dp.release AS r ON r.id = o.id
       JOIN dp.dataset AS d ON d.id = r.dataset
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
@@ -100,8 +101,7 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                              h.size, h.groups)
           ) AS v (line)
          WHERE g.release = r.id
-      ) AS s (rows)
-     WHERE d.dropped_at IS NULL AND r.released_at IS NOT NULL;
+      ) AS s (rows);
 COMMENT ON VIEW dp.release_certificates IS
     'what stored releases promise, their charge, and a checksum of their rows: see dp_certificate';
 COMMENT ON COLUMN dp.release_certificates.dataset IS 'the dataset that it was released from';

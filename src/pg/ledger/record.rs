@@ -1,39 +1,34 @@
-//! The budget ledger from the worker's side: checks and records one charge, in a transaction of its
-//! own.
+//! The budget ledger from the worker's side: checks and records one charge.
 
 use super::message::{Answer, Charge, ChargeRequest, Left, Refusal};
-use super::promise::{promise, resume};
+use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
-use crate::pg::errors::{Result, internal};
-use crate::pg::server::worker::serve;
 use crate::privacy::{Totals, Views};
-use pgrx::prelude::*;
 use pgrx::spi::SpiClient;
 
-/// The worker's function, by which PostgreSQL finds it in the library.
-pub(super) const WORKER: &str = "pg_dp_worker_main";
-
-// SAFETY: no other library that PostgreSQL loads has a function of that name.
-#[pg_guard]
-#[unsafe(no_mangle)]
-extern "C-unwind" fn pg_dp_worker_main(argument: pg_sys::Datum) {
-    serve(argument, record);
-}
-
-/// Checks and records one charge in the current transaction, as superuser.
-fn record(message: &[u8]) -> Result<Vec<u8>> {
-    let request: ChargeRequest = serde_json::from_slice(message).map_err(internal)?;
-    let answer = Spi::connect_mut(|client| check_and_record(client, &request)).map_err(internal)?;
-    serde_json::to_vec(&answer).map_err(internal)
-}
-
-fn check_and_record(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> {
-    let named = request.promise.as_ref();
-    if let Some(named) = named
-        && let Some(answer) = resume(client, request, named)?
+/// One charge. One of a release that was promised under the same name, and not stored, stands.
+pub(super) fn check_and_record(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+) -> SpiResult<Answer> {
+    if let Some(named) = &request.promise
+        && let Some(answer) = standing(client, request, named)?
     {
+        if let Ok(charge) = &answer {
+            begin_attempt(client, charge.id)?;
+        }
         return Ok(answer);
     }
+    let answer = charge(client, request)?;
+    if let (Ok(charge), Some(named)) = (&answer, &request.promise) {
+        promise(client, request.dataset, charge.id, named)?;
+        begin_attempt(client, charge.id)?;
+    }
+    Ok(answer)
+}
+
+/// A new charge.
+pub(super) fn charge(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> {
     // every charge of the dataset waits here for the one before
     let room = match check_budget(client, request)? {
         Err(refusal) => return Ok(Err(refusal)),
@@ -56,9 +51,6 @@ fn check_and_record(client: &mut SpiClient, request: &ChargeRequest) -> SpiResul
     }
     add_up(client, request)?;
     let id = append(client, request)?;
-    if let Some(named) = named {
-        promise(client, request.dataset, id, named)?;
-    }
     Ok(Ok(Charge { id, left: left(client, request, &room.spent)? }))
 }
 
