@@ -138,7 +138,9 @@ BEGIN
                    -- others do not see them all
                    'adds_up_with', CASE WHEN pg_has_role(d.owner, 'USAGE')
                                         THEN d.shares_rows_with END)))
-          FROM dp.datasets AS d WHERE d.name = $1), '{}');
+          FROM dp.datasets AS d
+         WHERE d.name = $1 -- not one that was declared by that name since
+           AND d.created_at < (result #>> '{release,charged_at}')::timestamptz), '{}');
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_certificate(text, text) IS
     'what a stored release promises, its entry of the ledger, and a checksum of its rows';
