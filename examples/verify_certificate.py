@@ -122,8 +122,9 @@ def main():
         if path := arguments.certificate:
             rows = check_certificate(path, hashes)
         if path := arguments.rows:
+            check(rows or not arguments.certificate, f'{path}: the certificate is for no rows')
             check_rows(path, rows)
-    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+    except (OSError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
         check(False, f'{path}: is not what was exported: {error!r}')
     for problem in problems:
         print(f'WRONG: {problem}')

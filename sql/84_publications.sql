@@ -70,26 +70,31 @@ BEGIN
            ON t.of = a.atttypid
      WHERE d.name = given ->> 'dataset';
 
+    -- All arguments, each in its type: no other function in the extension's schema fits as well.
     SELECT format('SELECT count(*) FROM %s(%s)', p.oid::regproc, string_agg(
-               format('%I => %L::%s', g.key,
-                      CASE jsonb_typeof(g.value)
-                          WHEN 'array' THEN
-                              (SELECT array_agg(v.value)::text
-                                 FROM jsonb_array_elements_text(g.value) AS v (value))
-                          ELSE g.value #>> '{}' END,
-                      format_type(p.proargtypes[array_position(p.proargnames, g.key) - 1], NULL)),
-               ', '))
+               format('CAST(%s AS %s)',
+                      CASE WHEN given ? p.proargnames[i.n] THEN quote_nullable(v.value)
+                           ELSE coalesce(pg_get_function_arg_default(p.oid, i.n), 'NULL') END,
+                      format_type(p.proargtypes[i.n - 1], NULL)),
+               ', ' ORDER BY i.n))
       INTO call
       FROM pg_proc AS p
       JOIN pg_depend AS e ON e.classid = 'pg_proc'::regclass AND e.objid = p.oid
                              AND e.deptype = 'e'
       JOIN pg_extension AS x ON e.refclassid = 'pg_extension'::regclass AND e.refobjid = x.oid
                                 AND x.extname = 'pg_dp'
-     CROSS JOIN jsonb_each(given) AS g (key, value)
+     CROSS JOIN LATERAL generate_series(1, p.pronargs) AS i (n)
+     CROSS JOIN LATERAL (
+        SELECT CASE jsonb_typeof(given -> p.proargnames[i.n])
+                   WHEN 'array' THEN
+                       (SELECT array_agg(a.value)::text
+                          FROM jsonb_array_elements_text(given -> p.proargnames[i.n]) AS a (value))
+                   ELSE given ->> p.proargnames[i.n] END
+      ) AS v (value)
      WHERE p.proname = called AND p.proargnames[1] = 'dataset'
        AND (called <> 'dp_range_sums' OR p.proargtypes[2] = range_type)
-     GROUP BY p.oid
-    HAVING bool_and(g.key = ANY (p.proargnames[:p.pronargs]));
+       AND ARRAY(SELECT jsonb_object_keys(given)) <@ p.proargnames[:p.pronargs]
+     GROUP BY p.oid;
     IF call IS NULL THEN
         RAISE 'releases: no %(%) fits', called,
               (SELECT string_agg(key, ', ') FROM jsonb_object_keys(given) AS k (key))

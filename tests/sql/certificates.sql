@@ -38,6 +38,8 @@ SELECT * FROM error_of($$SELECT dp_certificate_text('nothing', 'v1')$$);
 SELECT * FROM error_of($$SELECT dp_certificate(NULL, 'v1')$$);
 SELECT * FROM error_of($$SELECT dp_certificate('census', NULL)$$);
 SELECT dp_drop_dataset('sizes');
+SELECT dp_certificate('sizes', 'v1') -> 'release' ->> 'name' AS of_a_dropped_dataset;
+CALL dp_set_status('sizes', 'v1', 'retracted');
 SELECT code FROM error_of($$SELECT dp_certificate('sizes', 'v1')$$);
 
 -- the chain is for everyone, entries are for owners, of dropped datasets, too; what was spent in all is for those who may release

@@ -54,7 +54,8 @@ fn dp_grant(
         .transpose()?;
     let require_name = required(require_name, "require_name")?;
     execute(
-        "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by, require_name) \
+        "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by, \
+                                require_name) \
          VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4, $5) \
          ON CONFLICT (dataset, grantee) DO UPDATE SET epsilon_limit = excluded.epsilon_limit, \
              grantee_name = excluded.grantee_name, revoked = false, \

@@ -17,7 +17,7 @@ fn dp_quote_next(is_next: bool) -> i32 {
 
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonB>) -> Result<()> {
-    for notice in publication_of(name, releases)?.charge()? {
+    for notice in publication_of(name, releases)?.charge_all()? {
         pgrx::notice!("{notice}");
     }
     Ok(())

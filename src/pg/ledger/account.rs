@@ -150,6 +150,7 @@ impl Account {
         .set_hint("Ask again, outside of dp_publish.")
     }
 
+    /// What was charged, and what is left.
     fn notice(&self, cost: &Cost, left: &Left) -> String {
         let delta =
             if cost.delta > 0.0 { format!(" (delta {})", cost.delta) } else { String::new() };

@@ -40,7 +40,7 @@ impl Publication<'_> {
     /// same release, is not charged again. Returns what to tell the caller of it.
     ///
     /// Errors: those of a charge, for the first release that is refused: then nothing is charged.
-    pub(crate) fn charge(self) -> Result<Vec<String>> {
+    pub(crate) fn charge_all(self) -> Result<Vec<String>> {
         let (quotes, answers) = self.ask(false)?;
         let mut notices = Vec::new();
         for (quote, answer) in quotes.iter().zip(answers) {
@@ -50,7 +50,7 @@ impl Publication<'_> {
         Ok(notices)
     }
 
-    /// Tells what [`charge`](Publication::charge) would do.
+    /// Tells what [`charge_all`](Publication::charge_all) would do.
     pub(crate) fn try_charge(self) -> Result<Vec<Tried>> {
         let (quotes, answers) = self.ask(true)?;
         let tried = quotes.into_iter().zip(answers).map(|(quote, answer)| match answer {

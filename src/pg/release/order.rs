@@ -32,7 +32,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) progress: &'a Progress,
     /// The name that it will be stored under.
     pub(crate) promise: Option<Promise>,
-    /// To make what is stored under that name.
+    /// To make what is stored under that name; it ends when that is done.
     turn: Option<Turn>,
     /// What the ledger's entry shows besides the mechanism.
     about: Map<String, Value>,
@@ -65,8 +65,9 @@ impl<'a> Asked<'a> {
     /// public about the source and the mechanism, and plans the reading. `tell`: measures what was
     /// read, and makes of it what the caller gets.
     ///
-    /// Errors: the dataset's tables are not what was declared; those of `prepare`; the ledger's
-    /// refusal; and those of `tell`, which depend on no private row.
+    /// Errors: the dataset's tables are not what was declared; those of `prepare`; the caller may
+    /// release only with a name; the ledger's refusal; and those of `tell`, which depend on no
+    /// private row.
     pub(crate) fn of_rows<M: Costs, R: Reading, T: Storable>(
         self,
         prepare: impl FnOnce(&Source) -> Result<(M, R)>,
@@ -88,7 +89,7 @@ impl<'a> Asked<'a> {
 
     /// Releases what the caller hands over as counted from the dataset's rows.
     ///
-    /// Errors: the ledger's refusal, and those of `tell`.
+    /// Errors: the caller may release only with a name; the ledger's refusal; those of `tell`.
     pub(crate) fn of_given<M: Costs, T: Storable>(
         self,
         mechanism: M,
