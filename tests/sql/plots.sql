@@ -30,6 +30,16 @@ SELECT (xpath('/s:svg/s:title/text()', x, '{{s,http://www.w3.org/2000/svg}}'))[1
   FROM (SELECT dp_plot_svg('<h&m>', 'v"1''', p.path)::xml FROM (VALUES ('{}'::text[]), ('{B}'), (ARRAY[E'<C & "D">\x01'])) AS p (path)) AS svg (x);
 SELECT dp_plot_svg('<h&m>', 'noisy') = dp_plot_svg('<h&m>', 'noisy') AS same;
 
+-- without groups; with more than there are people; under a long name
+CREATE TABLE sums (place text, h coco);
+INSERT INTO sums VALUES ('none', '{}'), ('huge', '{0:3, 3:4611686018427387904}');
+SELECT dp_create_dataset('sums', 'sums', '{}', '{place}', size_column => 'h', epsilon_budget => 1e9);
+SELECT count(*) FROM dp_hierarchy_release('sums', 1e6, '{Hc}', max_size => 10, name => repeat('long', 50));
+SELECT path, p.* FROM dp.release_regions AS r, LATERAL dp_plot(dataset, release, path) AS p WHERE dataset = 'sums' AND level = 1;
+SELECT region, cardinality(xpath('//s:rect', x, '{{s,http://www.w3.org/2000/svg}}')) - 1 AS bars,
+       length((xpath('/s:svg/s:title/text()', x, '{{s,http://www.w3.org/2000/svg}}'))[1]::text) AS title
+  FROM dp.release_regions AS r, LATERAL (SELECT dp_plot_svg(dataset, release, path)::xml) AS svg (x) WHERE dataset = 'sums' ORDER BY level, region;
+
 -- ranges: of the grain with the most, or the one that is asked for; without a beginning; numbers in their order
 SELECT dp_create_dataset('ages', 'household', '{id}', '{}', epsilon_budget => 1e9);
 SELECT count(*) FROM dp_range_sums('ages', 'persons', '{"[0,10)","[10,20)","[2,12)","[0,100)","(,5)"}', 1e6, name => 'v1');
