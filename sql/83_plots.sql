@@ -230,9 +230,9 @@ BEGIN
         format('<title>%s</title>', title),
         '<rect width="720" height="400" fill="white"/>',
         format('<text x="%s" y="24" font-size="16">%s</text>', edge, title),
-        format('<text x="%s" y="44" fill="#666">%s, with 90 %% error bars</text>', edge,
-               CASE WHEN of_sizes THEN 'Groups by the number of their entities'
-                    ELSE 'Rows in each range' END),
+        format('<text x="%s" y="44" fill="#666">%s</text>', edge,
+               CASE WHEN of_sizes THEN 'Groups by the number of their entities, with 90 % error bars'
+                    ELSE 'Rows in each range, with a band of 90 %' END),
         (SELECT string_agg(format(
                     '<path d="M%s %sH700" stroke="%s"/>'
                     '<text x="%s" y="%s" text-anchor="end">%s</text>',
