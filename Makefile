@@ -18,7 +18,7 @@ RUNS ?= 30
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test bench accuracy dashboard test-dashboard cluster psql stop packages build install start unit changes lint clean
+.PHONY: help demo test bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,7 +28,7 @@ demo: start ## build, start a throwaway server, and walk through what pg_dp does
 	@eval "$$(pgrx-config/cluster env)"; demo/demo
 	@echo "==> finished after $$(($$(date +%s) - $(START))) s in all" >&2
 
-test: packages unit changes start ## all tests: those in Rust, then those against a server
+test: testpackages unit changes start ## all tests: those in Rust, then those against a server
 	@echo '==> testing against PostgreSQL $(PG_MAJOR)' >&2
 	@eval "$$(pgrx-config/cluster env)"; tests/run
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
@@ -64,6 +64,9 @@ stop: ## stop the throwaway server and remove its data; stop the dashboard
 
 packages: ## install the Debian packages that are missing
 	@pgrx-config/packages
+
+testpackages:
+	@pgrx-config/packages tests
 
 build: packages ## build the extension
 	@echo '==> building pg_dp for PostgreSQL $(PG_MAJOR)$(if $(wildcard $(LIBRARY)),, (first time: about 3 minutes))' >&2

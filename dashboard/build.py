@@ -102,6 +102,7 @@ def charts(airports):
                     }
                     for airport in airports
                 ],
+                "xAxisLabelInterval": "0",
                 "x_axis_title": "flights of an aircraft",
                 "x_axis_title_margin": 30,
                 "rich_tooltip": True,
@@ -127,14 +128,17 @@ def charts(airports):
                 "order_by_cols": [json.dumps(["aircraft", False])],
                 "page_length": 10,
                 "row_limit": 1000,
+                "show_cell_bars": False,
                 "column_config": {
                     column: {"d3NumberFormat": ",.1f" if column.startswith("mean") else ",d"} for column in BARS[1:]
                 },
             }),
         ]),
         (50, [
-            (6, "Departures by day", "flights_departures", departures("day", "%b %d")),
-            (6, "Departures by month", "flights_departures", departures("month", "%b")),
+            (12, "Departures by day", "flights_departures", departures("day", "%b %d")),
+        ]),
+        (50, [
+            (12, "Departures by month", "flights_departures", departures("month", "%b")),
         ]),
     ]  # fmt: skip
 

@@ -43,15 +43,14 @@ COMMENT ON COLUMN flights_regions.p90 IS 'the number of flights that nine aircra
 COMMIT;
 
 -- Departures by day and by month. With so small an epsilon the band can be seen.
-CREATE TABLE IF NOT EXISTS flights_departures AS
-SELECT CASE WHEN upper(range) - lower(range) = '1 day' THEN 'day' ELSE 'month' END AS grain,
-       lower(range) AS lower_bound, upper(range) AS upper_bound, sum, stddev,
-       sum - 1.645 * stddev AS low, sum + 1.645 * stddev AS high
+SELECT count(*) AS departures
   FROM dp_range_sums('flights', 'departure', ARRAY(
            SELECT tsrange(start, start + step)
              FROM (VALUES (interval '1 day'), ('1 month')) AS steps (step),
                   generate_series(timestamp '2013-01-01', '2013-12-31', step) AS start),
-           bin_width => '1 day', epsilon => 0.05);
+           bin_width => '1 day', epsilon => 0.05, name => 'departures') \gset
+DROP VIEW IF EXISTS flights_departures;
+CALL dp_create_view('flights', 'flights_departures', 'departures');
 
 -- Superset's role may read these three, and what every role may read.
 SELECT 'CREATE ROLE dashboard LOGIN' WHERE to_regrole('dashboard') IS NULL \gexec

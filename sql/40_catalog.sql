@@ -84,6 +84,7 @@ CREATE TABLE dp.access (
     revoked boolean NOT NULL DEFAULT false, -- a role that gets it back has still spent what it has
     granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     granted_by text NOT NULL,
+    require_name boolean NOT NULL,
     PRIMARY KEY (dataset, grantee)
 );
 COMMENT ON TABLE dp.access IS
@@ -125,6 +126,18 @@ RETURN ( -- the timeline that is written now; the control file tells that of the
 COMMENT ON FUNCTION dp.identity() IS 'which server, timeline, database and installation this is';
 REVOKE EXECUTE ON FUNCTION dp.identity() FROM PUBLIC;
 
+CREATE FUNCTION dp.charge_entry(
+        id bigint, epoch bigint, charged_at timestamptz, charged_by text, dataset bigint,
+        function text, epsilon numeric, delta numeric, rho numeric, parameters jsonb)
+    RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN pg_catalog.jsonb_build_array(
+    id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
+    charged_by, dataset, function, pg_catalog.trim_scale(epsilon)::text,
+    pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters)::text;
+COMMENT ON FUNCTION dp.charge_entry(
+        bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric, jsonb)
+    IS 'an entry of the ledger as the text that is hashed, an array of JSON';
+
 -- PostgreSQL's own sha256: an auditor can recompute the chain without our code.
 CREATE FUNCTION dp.charge_hash(
         previous bytea, id bigint, epoch bigint, charged_at timestamptz, charged_by text,
@@ -133,11 +146,9 @@ CREATE FUNCTION dp.charge_hash(
     RETURNS bytea LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 RETURN pg_catalog.sha256(
     coalesce(previous, ''::bytea)
-    || pg_catalog.convert_to(pg_catalog.jsonb_build_array(
-           id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
-           charged_by, dataset, function, pg_catalog.trim_scale(epsilon)::text,
-           pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters
-       )::text, 'UTF8'));
+    || pg_catalog.convert_to(
+           dp.charge_entry(id, epoch, charged_at, charged_by, dataset, function, epsilon, delta,
+                           rho, parameters), 'UTF8'));
 COMMENT ON FUNCTION dp.charge_hash(
         bytea, bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric,
         jsonb)
@@ -155,19 +166,52 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dp.charge
 -- also with session_replication_role = replica
 ALTER TABLE dp.charge ENABLE ALWAYS TRIGGER append_only;
 
+-- Releases that are charged together, and then shown together.
+CREATE TABLE dp.publication (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    made_by oid NOT NULL,
+    made_by_name text NOT NULL,
+    made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    releases jsonb NOT NULL, -- as they were asked for
+    published_at timestamptz,
+    UNIQUE (made_by, name)
+);
+COMMENT ON TABLE dp.publication IS
+    'releases that are charged and shown together, which dp.publications shows';
+
 CREATE TABLE dp.release (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     dataset bigint NOT NULL REFERENCES dp.dataset,
+    dataset_name text NOT NULL, -- readers know it by that, also when the dataset is dropped
     name text NOT NULL,
     charge bigint NOT NULL UNIQUE, -- of dp.charge, from which nothing goes
     released_at timestamptz, -- when it was stored; until then it is charged only
     parameters jsonb NOT NULL,
-    attempts integer NOT NULL DEFAULT 1, -- to make it, counted before private rows are read
+    attempts integer NOT NULL DEFAULT 0, -- to make it, counted before private rows are read
     level_epsilons float8[], -- NULL where one release was chosen among several
+    status text NOT NULL DEFAULT 'published' CHECK (status IN ('draft', 'published', 'retracted')),
+    status_since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    title text,
+    description text,
+    valid daterange,
+    publication bigint REFERENCES dp.publication, -- that shows it when all of it is stored
     UNIQUE (dataset, name)
 );
+-- A dataset that was dropped and declared again has the names of both.
+CREATE UNIQUE INDEX release_name ON dp.release (dataset_name, name)
+    WHERE released_at IS NOT NULL AND status <> 'retracted';
 COMMENT ON TABLE dp.release IS
     'releases with a name: charged (dp.unstored_charges), and then stored (dp.releases)';
+
+CREATE TABLE dp.release_status (
+    release bigint NOT NULL REFERENCES dp.release,
+    status text NOT NULL,
+    set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    set_by text NOT NULL
+);
+COMMENT ON TABLE dp.release_status IS
+    'who has published and retracted releases when, which dp.release_history shows';
 
 CREATE FUNCTION dp.region(path text[]) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -213,15 +257,85 @@ CREATE TABLE dp.release_measurement (
 COMMENT ON TABLE dp.release_measurement IS
     'what was measured of regions and is kept, which dp.release_measurements shows';
 
+-- At the end of the transaction that stores or publishes it.
+CREATE FUNCTION dp.tell_published(release bigint) RETURNS void
+    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT pg_catalog.pg_notify('pg_dp_published', pg_catalog.jsonb_build_object(
+               'dataset', r.dataset_name, 'release', r.name)::text)
+      FROM dp.release AS r
+     WHERE r.id = tell_published.release AND r.released_at IS NOT NULL AND r.status = 'published';
+END;
+COMMENT ON FUNCTION dp.tell_published(bigint) IS
+    'tells who has said LISTEN pg_dp_published that a release can be read';
+REVOKE EXECUTE ON FUNCTION dp.tell_published(bigint) FROM PUBLIC;
+
+CREATE TABLE dp.release_sum (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- as they were asked
+    grain text NOT NULL,
+    lower_bound text, -- a number or a time, as parameters tell
+    upper_bound text,
+    sum float8 NOT NULL,
+    stddev float8 NOT NULL,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_sum IS 'the sums of stored range releases, which dp.range_rows shows';
+
+CREATE TABLE dp.release_bins (
+    release bigint PRIMARY KEY REFERENCES dp.release,
+    ranges @extschema@.dp_ranges NOT NULL
+);
+COMMENT ON TABLE dp.release_bins IS 'stored releases of bins, which dp.release_ranges shows';
+
+-- Of time, what it is in the session's time zone; of numbers, how many.
+CREATE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
+RETURN CASE
+    WHEN lower_bound IS NULL OR upper_bound IS NULL THEN 'open'
+    WHEN value_type = 'bigint'::regtype THEN (upper_bound::numeric - lower_bound::numeric)::text
+    ELSE (
+        SELECT coalesce(
+                   (SELECT u.unit
+                      FROM (VALUES ('year', interval '1 year', false),
+                                   ('quarter', interval '3 months', false),
+                                   ('month', interval '1 month', false),
+                                   ('week', interval '7 days', false),
+                                   ('day', interval '1 day', false),
+                                   ('hour', interval '1 hour', true),
+                                   ('minute', interval '1 minute', true),
+                                   ('second', interval '1 second', true)) AS u (unit, length, exact)
+                     WHERE CASE WHEN u.exact THEN t.length = u.length
+                                ELSE date_trunc(CASE u.unit WHEN 'week' THEN 'day' ELSE u.unit END,
+                                                t.first) = t.first
+                                     AND t.first + u.length = t.last END
+                     ORDER BY u.length DESC LIMIT 1),
+                   t.length::text)
+          FROM (SELECT lower_bound::timestamptz::timestamp, upper_bound::timestamptz::timestamp,
+                       upper_bound::timestamptz - lower_bound::timestamptz
+                 WHERE value_type = 'timestamptz'::regtype
+                UNION ALL
+                SELECT lower_bound::timestamp, upper_bound::timestamp,
+                       upper_bound::timestamp - lower_bound::timestamp
+                 WHERE value_type <> 'timestamptz'::regtype) AS t (first, last, length))
+END;
+COMMENT ON FUNCTION dp.grain(regtype, text, text) IS
+    'how long a range is: year, quarter, month, week, day, hour, minute, second, or its length';
+
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.access', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch_n_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.charge', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.publication', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.publication_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_measurement', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_sum', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_bins', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_status', '');
 
 

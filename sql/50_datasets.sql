@@ -21,7 +21,7 @@ COMMENT ON FUNCTION @extschema@.dp_confirm_dataset(text) IS
 CREATE FUNCTION @extschema@.dp_drop_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_drop_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_drop_dataset(text) IS 'forgets a dataset, but not its ledger';
+COMMENT ON FUNCTION @extschema@.dp_drop_dataset(text) IS 'forgets a dataset, but neither its ledger nor what was released';
 
 CREATE FUNCTION @extschema@.dp_set_smallest_charge(dataset text, epsilon float8) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_set_smallest_charge_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
@@ -29,11 +29,13 @@ CREATE FUNCTION @extschema@.dp_set_smallest_charge(dataset text, epsilon float8)
 COMMENT ON FUNCTION @extschema@.dp_set_smallest_charge(text, float8) IS
     'sets the least epsilon of a release by a role that the dataset was granted to';
 
-CREATE FUNCTION @extschema@.dp_grant(dataset text, role regrole, epsilon_limit float8 DEFAULT NULL)
+CREATE FUNCTION @extschema@.dp_grant(
+        dataset text, role regrole, epsilon_limit float8 DEFAULT NULL,
+        require_name boolean DEFAULT true)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8) IS
+COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8, boolean) IS
     'lets a role release from a dataset, up to epsilon_limit of its budget';
 
 CREATE FUNCTION @extschema@.dp_revoke(dataset text, role regrole) RETURNS void
@@ -48,6 +50,20 @@ CREATE FUNCTION @extschema@.dp_budget(dataset text)
     AS 'MODULE_PATHNAME', 'dp_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_budget(text) IS 'what is spent and left of a dataset''s budget';
+
+CREATE PROCEDURE @extschema@.dp_set_status(dataset text, release text, status text)
+    AS 'MODULE_PATHNAME', 'dp_set_status_wrapper' LANGUAGE C
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON PROCEDURE @extschema@.dp_set_status(text, text, text) IS
+    'publishes or retracts a stored release, or makes a draft of it';
+
+CREATE PROCEDURE @extschema@.dp_describe_release(
+        dataset text, release text, title text DEFAULT NULL, description text DEFAULT NULL,
+        valid daterange DEFAULT NULL)
+    AS 'MODULE_PATHNAME', 'dp_describe_release_wrapper' LANGUAGE C
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON PROCEDURE @extschema@.dp_describe_release(text, text, text, text, daterange) IS
+    'sets title, description and period of validity of a stored release';
 
 CREATE FUNCTION @extschema@.dp_verify_ledger()
     RETURNS TABLE (entries bigint, epochs bigint, whole boolean, problem text)

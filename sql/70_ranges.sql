@@ -2,11 +2,12 @@
 
 CREATE FUNCTION @extschema@.dp_range_release(
         b @extschema@.bins, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
-        dataset text DEFAULT NULL)
+        dataset text DEFAULT NULL, name text DEFAULT NULL)
     RETURNS @extschema@.dp_ranges
     AS 'MODULE_PATHNAME', 'dp_range_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_range_release(@extschema@.bins, float8, float8, text, text) IS
+COMMENT ON FUNCTION @extschema@.dp_range_release(
+        @extschema@.bins, float8, float8, text, text, text) IS
     'releases counts of bins with (epsilon, delta)-differential privacy for one row more or less';
 
 CREATE FUNCTION @extschema@.dp_range_sum(r @extschema@.dp_ranges, range int8range) RETURNS float8
@@ -27,46 +28,50 @@ COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_ranges) IS
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
-        bounds int8range DEFAULT NULL, method text DEFAULT 'auto')
+        bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL)
     RETURNS TABLE (range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_numbers_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, int8range[], float8, float8, int8range, text)
+        text, text, int8range[], float8, float8, int8range, text, text)
     IS 'releases how many rows of a dataset lie in each of the ranges of integers';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8,
-        delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto')
+        delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL)
     RETURNS TABLE (range daterange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_dates_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, daterange[], interval, float8, float8, daterange, text)
+        text, text, daterange[], interval, float8, float8, daterange, text, text)
     IS 'releases how many rows of a dataset lie in each of the ranges of dates';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8,
-        delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto')
+        delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL)
     RETURNS TABLE (range tsrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamps_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tsrange[], interval, float8, float8, tsrange, text)
+        text, text, tsrange[], interval, float8, float8, tsrange, text, text)
     IS 'releases how many rows of a dataset lie in each of the ranges of timestamps';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8,
-        delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto')
+        delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL)
     RETURNS TABLE (range tstzrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamptzs_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tstzrange[], interval, float8, float8, tstzrange, text)
+        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text)
     IS 'releases how many rows of a dataset lie in each of the ranges of timestamps with time zone';
 
 CREATE FUNCTION @extschema@.dp_explain_ranges(

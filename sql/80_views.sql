@@ -68,7 +68,8 @@ COMMENT ON COLUMN dp.datasets.shares_rows_with IS
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,
-           pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by
+           pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by,
+           a.require_name
       FROM dp.access AS a JOIN dp.dataset AS d ON d.id = a.dataset
      WHERE d.dropped_at IS NULL AND NOT a.revoked
        AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
@@ -82,6 +83,7 @@ COMMENT ON COLUMN dp.grants.epsilon_limit IS
 COMMENT ON COLUMN dp.grants.epsilon_spent IS 'the epsilon that it has spent';
 COMMENT ON COLUMN dp.grants.granted_at IS 'when it was granted';
 COMMENT ON COLUMN dp.grants.granted_by IS 'the role that granted it';
+COMMENT ON COLUMN dp.grants.require_name IS 'whether it may make only releases with a name';
 
 CREATE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
@@ -104,14 +106,17 @@ COMMENT ON COLUMN dp.ledger.epoch IS
 COMMENT ON COLUMN dp.ledger.hash IS
     'of the entry and the one before, which dp_verify_ledger checks';
 
+-- What is stored stays when its dataset is dropped. Drafts are the owner's.
 CREATE VIEW dp.releases WITH (security_barrier) AS
-    SELECT d.name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
+    SELECT r.dataset_name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
            (SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id) AS regions,
-           r.level_epsilons
+           r.level_epsilons, c.function, r.status, r.status_since, r.title, r.description, r.valid
       FROM dp.release AS r
       JOIN dp.dataset AS d ON d.id = r.dataset
       JOIN dp.charge AS c ON c.id = r.charge
-     WHERE d.dropped_at IS NULL AND r.released_at IS NOT NULL;
+     WHERE r.released_at IS NOT NULL
+       AND (r.status <> 'draft'
+            OR pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE'));
 COMMENT ON VIEW dp.releases IS
     'releases that were stored under a name, with the parameters they were made with';
 COMMENT ON COLUMN dp.releases.dataset IS 'the dataset that it was released from';
@@ -123,15 +128,43 @@ COMMENT ON COLUMN dp.releases.parameters IS 'the arguments that it was asked for
 COMMENT ON COLUMN dp.releases.regions IS 'how many regions it has, on all levels';
 COMMENT ON COLUMN dp.releases.level_epsilons IS
     'what each level was measured with, NULL where it was not, all NULL after a choice of releases';
+COMMENT ON COLUMN dp.releases.function IS 'the function that it was released by';
+COMMENT ON COLUMN dp.releases.status IS
+    'published, draft (which its owner alone sees) or retracted (whose numbers nobody sees)';
+COMMENT ON COLUMN dp.releases.status_since IS 'when the status was set last';
+COMMENT ON COLUMN dp.releases.title IS 'what its owner calls it for readers';
+COMMENT ON COLUMN dp.releases.description IS 'what its owner tells readers of it';
+COMMENT ON COLUMN dp.releases.valid IS 'the days that it is about or in force, as its owner says';
+
+CREATE VIEW dp.release_history WITH (security_barrier) AS
+    SELECT r.dataset_name AS dataset, r.name AS release, s.status, s.set_at, s.set_by
+      FROM dp.release_status AS s
+      JOIN dp.release AS r ON r.id = s.release
+      JOIN dp.dataset AS d ON d.id = r.dataset
+     WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
+COMMENT ON VIEW dp.release_history IS
+    'when releases of your datasets were published, made drafts and retracted after they were stored';
+COMMENT ON COLUMN dp.release_history.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_history.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_history.status IS 'published, draft or retracted';
+COMMENT ON COLUMN dp.release_history.set_at IS 'when that was set';
+COMMENT ON COLUMN dp.release_history.set_by IS 'the role that set it';
+
+-- Behind the views of rows: what the caller may see the numbers of.
+CREATE VIEW dp.shown_release WITH (security_barrier) AS
+    SELECT r.id, r.dataset_name AS dataset, r.name AS release, r.released_at, d.hierarchy
+      FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset
+     WHERE r.released_at IS NOT NULL
+       AND (r.status = 'published'
+            OR r.status = 'draft'
+               AND pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE'));
+COMMENT ON VIEW dp.shown_release IS 'behind the views of released numbers, which of them are shown';
 
 CREATE VIEW dp.release_rows WITH (security_barrier) AS
-    SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
-           h.size, h.groups
-      FROM dp.release AS r
-      JOIN dp.dataset AS d ON d.id = r.dataset
+    SELECT r.dataset, r.release, pg_catalog.cardinality(g.path) AS level, g.path, h.size, h.groups
+      FROM dp.shown_release AS r
       JOIN dp.release_region AS g ON g.release = r.id
-     CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
-     WHERE d.dropped_at IS NULL;
+     CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h;
 COMMENT ON VIEW dp.release_rows IS 'the rows of all stored releases, for dashboards';
 COMMENT ON COLUMN dp.release_rows.dataset IS 'the dataset that it was released from';
 COMMENT ON COLUMN dp.release_rows.release IS 'the name of the release';
@@ -143,15 +176,13 @@ COMMENT ON COLUMN dp.release_rows.groups IS
     'how many groups of that size the region has, one or more';
 
 CREATE VIEW dp.release_measurements WITH (security_barrier) AS
-    SELECT d.name AS dataset, r.name AS release, pg_catalog.cardinality(g.path) AS level, g.path,
+    SELECT r.dataset, r.release, pg_catalog.cardinality(g.path) AS level, g.path,
            CASE WHEN m.first_look THEN 'look_' ELSE '' END || m.kind AS kind,
            m.first_place + v.n - 1 AS place, v.value, m.scale
-      FROM dp.release AS r
-      JOIN dp.dataset AS d ON d.id = r.dataset
+      FROM dp.shown_release AS r
       JOIN dp.release_measurement AS m ON m.release = r.id
       JOIN dp.release_region AS g ON (g.release, g.n) = (m.release, m.n)
-     CROSS JOIN LATERAL pg_catalog.unnest(m."values") WITH ORDINALITY AS v (value, n)
-     WHERE d.dropped_at IS NULL;
+     CROSS JOIN LATERAL pg_catalog.unnest(m."values") WITH ORDINALITY AS v (value, n);
 COMMENT ON VIEW dp.release_measurements IS
     'the noisy numbers of stored releases with keep_measurements, as they were measured';
 COMMENT ON COLUMN dp.release_measurements.dataset IS 'the dataset that it was released from';
@@ -225,8 +256,8 @@ COMMENT ON COLUMN dp.progress.total IS
 COMMENT ON COLUMN dp.progress.share IS 'how much of the phase is done, from 0 to 1';
 
 GRANT SELECT ON
-    dp.datasets, dp.grants, dp.ledger, dp.unstored_charges, dp.releases, dp.release_rows,
-    dp.release_measurements, dp.progress
+    dp.datasets, dp.grants, dp.ledger, dp.unstored_charges, dp.releases, dp.release_history,
+    dp.release_rows, dp.release_measurements, dp.progress
     TO PUBLIC;
 
 

@@ -4,16 +4,12 @@
 -- on top have none, so that rows of dp.release_sizes are made of the regions alone that a query
 -- filters, whatever its filter is.
 CREATE VIEW dp.release_histograms WITH (security_barrier) AS
-    SELECT d.name AS dataset, r.name AS release, r.released_at,
-           pg_catalog.cardinality(g.path) AS level,
-           coalesce(d.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
+    SELECT r.dataset, r.release, r.released_at, pg_catalog.cardinality(g.path) AS level,
+           coalesce(r.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
            g.region, g.parent, g.path,
-           pg_catalog.cardinality(g.path) = pg_catalog.cardinality(d.hierarchy) AS is_leaf,
+           pg_catalog.cardinality(g.path) = pg_catalog.cardinality(r.hierarchy) AS is_leaf,
            g.groups, g.entities, g.mean_size, g.median, g.p90, g.gini, g.histogram
-      FROM dp.release AS r
-      JOIN dp.dataset AS d ON d.id = r.dataset
-      JOIN dp.release_region AS g ON g.release = r.id
-     WHERE d.dropped_at IS NULL;
+      FROM dp.shown_release AS r JOIN dp.release_region AS g ON g.release = r.id;
 COMMENT ON VIEW dp.release_histograms IS
     'the regions of all stored releases, each with its histogram as one value';
 COMMENT ON COLUMN dp.release_histograms.dataset IS 'the dataset that it was released from';
@@ -108,7 +104,48 @@ COMMENT ON COLUMN dp.release_sizes.level_name IS
 COMMENT ON COLUMN dp.release_sizes.path IS
     'the names of the region, from the top level down, {} for the root';
 
-GRANT SELECT ON dp.release_histograms, dp.release_regions, dp.release_sizes TO PUBLIC;
+-- Noise of a sum is Laplace's, Gaussian, or a sum of both kinds: 1.645 standard deviations hold at
+-- least nine of ten, as for the Gaussian.
+CREATE VIEW dp.range_rows WITH (security_barrier) AS
+    SELECT r.dataset, r.release, s.grain, s.lower_bound, s.upper_bound, s.sum, s.stddev,
+           s.sum - 1.6448536269514722 * s.stddev AS low,
+           s.sum + 1.6448536269514722 * s.stddev AS high
+      FROM dp.shown_release AS r
+     CROSS JOIN LATERAL (
+        SELECT q.grain, q.lower_bound, q.upper_bound, q.sum, q.stddev
+          FROM dp.release_sum AS q WHERE q.release = r.id
+        UNION ALL
+        SELECT '1', b.bin::text, (b.bin + 1)::text, b.value, b.stddev
+          FROM dp.release_bins AS q CROSS JOIN LATERAL @extschema@.dp_unnest(q.ranges) AS b
+         WHERE q.release = r.id
+      ) AS s;
+COMMENT ON VIEW dp.range_rows IS
+    'the sums of all stored releases of ranges, and the bins of those that answer any range';
+COMMENT ON COLUMN dp.range_rows.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.range_rows.release IS 'the name of the release';
+COMMENT ON COLUMN dp.range_rows.grain IS
+    'how long the range is: hour, day, month or the like, open without an end, else its length';
+COMMENT ON COLUMN dp.range_rows.lower_bound IS
+    'where the range begins: a number, or a time in ISO 8601 with times with a zone in UTC';
+COMMENT ON COLUMN dp.range_rows.upper_bound IS 'where it ends, which is not a part of it any more';
+COMMENT ON COLUMN dp.range_rows.sum IS 'how many rows there are in the range';
+COMMENT ON COLUMN dp.range_rows.stddev IS 'the standard deviation of its noise, exact';
+COMMENT ON COLUMN dp.range_rows.low IS 'the lower end of a band that holds the truth in 90 % of cases';
+COMMENT ON COLUMN dp.range_rows.high IS 'the upper end of that band';
+
+CREATE VIEW dp.release_ranges WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, q.ranges
+      FROM dp.shown_release AS r JOIN dp.release_bins AS q ON q.release = r.id;
+COMMENT ON VIEW dp.release_ranges IS
+    'the stored releases that answer any range, each as one value for dp_range_sums';
+COMMENT ON COLUMN dp.release_ranges.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_ranges.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_ranges.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.release_ranges.ranges IS 'what dp_range_release gave';
+
+GRANT SELECT ON
+    dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges
+    TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
 CREATE FUNCTION dp.create_view(dataset text, view_name text, release text, schema_name text)
@@ -122,6 +159,8 @@ DECLARE
     taken text[];
     level_columns text := '';
     level_column text;
+    function text;
+    value_type text;
 BEGIN
     IF dataset IS NULL OR view_name IS NULL THEN
         RAISE '% must not be NULL', CASE WHEN dataset IS NULL THEN 'dataset' ELSE 'view_name' END
@@ -152,11 +191,24 @@ BEGIN
             USING ERRCODE = 'undefined_object',
                   HINT = 'The view dp.releases lists the stored releases.';
     END IF;
-    IF release IS NOT NULL
-       AND NOT EXISTS (SELECT FROM dp.releases AS r WHERE (r.dataset, r.name) = ($1, $3)) THEN
-        RAISE 'release "%" of dataset "%" does not exist', release, dataset
-            USING ERRCODE = 'undefined_object',
-                  HINT = 'The view dp.releases lists the stored releases.';
+    IF release IS NOT NULL THEN
+        SELECT r.function, r.parameters ->> 'value_type' INTO function, value_type
+          FROM dp.releases AS r
+         WHERE (r.dataset, r.name) = ($1, $3) AND r.status <> 'retracted';
+        IF function IS NULL THEN
+            RAISE 'release "%" of dataset "%" does not exist', release, dataset
+                USING ERRCODE = 'undefined_object',
+                      HINT = 'The view dp.releases lists the stored releases.';
+        END IF;
+        IF value_type IS NOT NULL THEN
+            EXECUTE format(
+                'CREATE VIEW %1$I.%2$I AS
+                 SELECT s.grain, s.lower_bound::%3$s, s.upper_bound::%3$s, s.sum, s.stddev, s.low,
+                        s.high
+                   FROM dp.range_rows AS s WHERE s.dataset = %4$L AND s.release = %5$L',
+                target[1], target[2], value_type::regtype, dataset, release);
+            RETURN;
+        END IF;
     END IF;
 
     hierarchy := ARRAY(SELECT r.level_name FROM dp.release_regions AS r

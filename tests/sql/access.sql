@@ -5,9 +5,9 @@ SELECT dp_create_dataset('people', 'person', '{id}', '{r}', epsilon_budget => 5)
 CREATE ROLE dp_test_analyst;
 CREATE ROLE dp_test_team;
 CREATE ROLE dp_test_member IN ROLE dp_test_team;
-SELECT dp_grant('people', 'dp_test_analyst', 1);
+SELECT dp_grant('people', 'dp_test_analyst', 1, require_name => false);
 SELECT dp_grant('people', 'dp_test_team');
-SELECT dataset, grantee, epsilon_limit, epsilon_spent, granted_by FROM dp.grants ORDER BY grantee::text;
+SELECT dataset, grantee, epsilon_limit, epsilon_spent, granted_by, require_name FROM dp.grants ORDER BY grantee::text;
 
 SET ROLE dp_test_analyst;
 SELECT code, message FROM error_of('SELECT count(*) FROM person');
@@ -23,13 +23,32 @@ SELECT e.code, e.message, e.hint FROM (VALUES
     ('SELECT dp_confirm_dataset(''people'')'),
     ('SELECT dp_drop_dataset(''people'')'),
     ('UPDATE dp.access SET epsilon_limit = 100')) AS tried(statement), error_of(statement) AS e;
+-- by the team's grant, which is for releases with a name: nothing else is charged
 SET ROLE dp_test_member;
-SELECT level, sum(groups) AS groups FROM dp_hierarchy_release('people', 1.5) GROUP BY level ORDER BY level;
+SELECT e.* FROM (VALUES
+    ('dp_hierarchy_release(''people'', 1.5)'),
+    ('dp_range_sums(''people'', ''id'', ''{"[0,9)"}'', 1.5)'),
+    ('dp_coco_histogram(''{1:3}'', 1.5, dataset => ''people'')'),
+    ('dp_range_release(''[0,9){1:3}'', 1.5, dataset => ''people'')')) AS tried(release), error_of('SELECT ' || release) AS e;
+SELECT level, sum(groups) AS groups FROM dp_hierarchy_release('people', 1.5, name => 'ours') GROUP BY level ORDER BY level;
 RESET ROLE;
 SELECT who, epsilon FROM dp.ledger ORDER BY id;
 SELECT epsilon_spent, releases FROM dp_budget('people');
+-- whoever may use several grants: a release without a name goes to one that allows it, a named one to the role's own
+GRANT dp_test_team TO dp_test_analyst;
+SELECT dp_grant('people', 'dp_test_analyst', 2);
+SELECT dp_grant('people', 'dp_test_team', 4, require_name => false);
+SET ROLE dp_test_analyst;
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('people', 0.0625);
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('people', 0.125, name => 'own');
+SELECT grantee, epsilon_spent, epsilon_limit, require_name FROM dp.grants ORDER BY grantee::text;
+RESET ROLE;
+REVOKE dp_test_team FROM dp_test_analyst;
+SET ROLE dp_test_analyst;
+SELECT code FROM error_of($$SELECT dp_hierarchy_release('people', 0.0625)$$);
+RESET ROLE;
 -- a limit can be raised, but not beyond the dataset's budget
-SELECT dp_grant('people', 'dp_test_analyst', 100);
+SELECT dp_grant('people', 'dp_test_analyst', 100, require_name => false);
 SET ROLE dp_test_analyst;
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 3)$$);
 RESET ROLE;
@@ -37,6 +56,7 @@ SELECT dp_revoke('people', 'dp_test_analyst');
 SELECT * FROM error_of($$SELECT dp_revoke('people', 'dp_test_analyst')$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_analyst', -1)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', NULL)$$);
+SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_team', require_name => NULL)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_nobody')$$);
 SET ROLE dp_test_analyst;
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 0.1)$$);
@@ -74,9 +94,27 @@ SELECT whole, problem FROM dp_verify_ledger();
 -- both compositions: with a delta budget, many small releases cost less than their sum
 CREATE TABLE few (id int);
 SELECT dp_create_dataset('many', 'few', '{id}', '{}', epsilon_budget => 4, delta_budget => 1e-6);
+SET client_min_messages = warning;
 DO $$ BEGIN FOR i IN 1..50 LOOP PERFORM dp_hierarchy_release('many', 0.1); END LOOP; END $$;
+RESET client_min_messages;
 SELECT epsilon_sum, round(epsilon_spent, 2) AS spent, epsilon_spent < 4 AS within, round(epsilon_zcdp::numeric, 2) AS zcdp, round(rho::numeric, 3) AS rho
   FROM dp_budget('many');
+-- what is left by the bound that is smaller now, and a delta
+SELECT count(*) AS ranges FROM dp_range_sums('many', 'id', '{"[0,9)"}', 0.01, 1e-7, method => 'gaussian');
+
+-- what a release says once it is made: what was charged, and the less of what the budget and the role's limit leave
+SELECT dp_create_dataset('told', 'few', '{id}', '{}', epsilon_budget => 1);
+SELECT dp_grant('told', 'dp_test_analyst', 0.75);
+SET ROLE dp_test_analyst;
+SELECT FROM dp_hierarchy_release('told', 0.25, name => 'told');
+SELECT FROM dp_hierarchy_release('told', 0.25, name => 'told'); -- served, without a word
+SELECT code FROM error_of($$SELECT dp_hierarchy_release('told', 1, name => 'too much')$$);
+RESET ROLE;
+SELECT dp_groups(dp_coco_histogram('{1:3}', 0.5, dataset => 'told')) AS groups;
+SET ROLE dp_test_analyst;
+SELECT FROM dp_hierarchy_release('told', 0.125, name => 'the budget has less than the limit');
+RESET ROLE;
+EXPLAIN ANALYZE SELECT FROM dp_hierarchy_release('told', 0.0625) \g /dev/null
 
 DROP OWNED BY dp_test_analyst, dp_test_team, dp_test_member;
 DROP ROLE dp_test_analyst, dp_test_team, dp_test_member;

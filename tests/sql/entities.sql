@@ -1,5 +1,6 @@
 -- Entities are counted alike whatever the type of their groups' key and the memory: in a table, in files, in files of
 -- files, or by GROUP BY for keys such as numeric. The noise of epsilon = 1e6 is 0.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE TYPE color AS ENUM ('red', 'green', 'blue');
 CREATE TABLE household AS
 SELECT i AS k_bigint, i::smallint AS k_small, md5(i::text)::uuid AS k_uuid, repeat('x', (i % 200)::int) || i AS k_text,

@@ -1,6 +1,7 @@
 -- Random hierarchies of 1 to 5 levels with empty regions and empty groups: whatever the noise, every
 -- consistency method but "none" gives integers >= 0, the public totals, and children that sum to
 -- parents. (The same in Rust, on 1,000 of them: src/hierarchy/properties.rs.)
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE TABLE outcome (depth int, consistency text, violations bigint, rows bigint);
 DO $$
 DECLARE

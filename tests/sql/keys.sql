@@ -74,9 +74,9 @@ SELECT dp_quantile(dp_coco_histogram(s, 1e6), 1) AS capped FROM generate_series(
 
 -- granting again does not forget what was spent
 CREATE ROLE dp_test_again;
-SELECT dp_grant('ci', 'dp_test_again', 1), dp_set_smallest_charge('ci', 1);
+SELECT dp_grant('ci', 'dp_test_again', 1, require_name => false), dp_set_smallest_charge('ci', 1);
 SET ROLE dp_test_again; SELECT count(*) > 0 AS released FROM dp_hierarchy_release('ci', 1); RESET ROLE;
-SELECT dp_revoke('ci', 'dp_test_again'); SELECT dp_grant('ci', 'dp_test_again', 1);
+SELECT dp_revoke('ci', 'dp_test_again'); SELECT dp_grant('ci', 'dp_test_again', 1, require_name => false);
 SET ROLE dp_test_again; SELECT message FROM error_of($$SELECT dp_hierarchy_release('ci', 1)$$); RESET ROLE;
 -- a role that was renamed is not the one that was granted
 ALTER ROLE dp_test_again RENAME TO dp_test_renamed;

@@ -1,5 +1,6 @@
 -- A dataset's tables lie in PostgreSQL's own storage, with all their parts: what another access method does with rows is
 -- not known. (Tables that Citus distributes: tests/attacks/citus.)
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE ACCESS METHOD other TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE person (household int, state text);
 INSERT INTO person SELECT i % 7, 'A' FROM generate_series(1, 40) AS i;

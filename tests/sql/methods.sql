@@ -1,5 +1,6 @@
 -- Every method for range sums, and what is known of it before anything is spent.
 -- Without noise to speak of, every method gives the truth. With a delta Gaussian noise at epsilon = 1e6 has a variance of about 5e-7.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE VIEW method AS
     SELECT word, delta FROM unnest('{auto,auto:nodes,flat,tree,tree:3,tree:4:geometric,tree_consistent,tree_consistent:2:optimised,quad,wavelet,gaussian,binary_tree,cascade,cascade:5,prefix,optimal,optimal:prefix,optimal:nodes}'::text[]) AS word,
            unnest('{0,1e-6}'::float8[]) AS delta

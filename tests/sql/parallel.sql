@@ -1,5 +1,6 @@
 -- Rows that are groups are counted by parallel workers, in an aggregate that the planner divides. The noise of epsilon
 -- = 1e6 is 0.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE TABLE place (state text, county smallint, code char(4), amount numeric, label text, day date, flag boolean, size bigint);
 ALTER TABLE place ALTER label SET STORAGE EXTERNAL;
 INSERT INTO place
@@ -71,10 +72,10 @@ BEGIN
     UPDATE place SET county = 1 + county WHERE state = 'new';
     BEGIN
         UPDATE place SET county = 2 + county WHERE state = 'new';
-        RAISE NOTICE 'in a subtransaction: %', differences('state,county');
+        RAISE WARNING 'in a subtransaction: %', differences('state,county');
         RAISE division_by_zero;
     EXCEPTION WHEN division_by_zero THEN
-        RAISE NOTICE 'after it: %', differences('state,county');
+        RAISE WARNING 'after it: %', differences('state,county');
     END;
     DELETE FROM place WHERE state = 'new';
 END $$;

@@ -1,4 +1,5 @@
 -- A name is a promise: what is charged under it is stored, whatever the caller's transaction does.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 \set VERBOSITY sqlstate
 CREATE TABLE household (household int PRIMARY KEY, state text NOT NULL);
 INSERT INTO household SELECT i, 'state ' || i % 3 FROM generate_series(1, 60) AS i;
@@ -90,7 +91,10 @@ SELECT epsilon_spent FROM dp.grants;
 SELECT * FROM error_of($$SELECT asked('new')$$);
 RESET ROLE;
 SELECT attempts FROM dp.unstored_charges;
+-- resumed, without a word of a charge
+SET client_min_messages = notice;
 SELECT asked('broken') = stored('broken') AS same;
+SET client_min_messages = warning;
 SELECT (SELECT count(*) FROM dp.unstored_charges) AS unstored, spent.* FROM spent;
 
 -- begun five times at most, so that how long it takes is not sampled for ever

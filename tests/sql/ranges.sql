@@ -1,4 +1,5 @@
 -- Range sums from a release of bins. The noise of epsilon = 1e6 is 0.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 SELECT r.* FROM dp_range_sums(dp_range_release('[0,10){0:1, 3:2, 7:5, 9:1}', 1e6, method => 'flat'),
     '{"[0,10)", "[3,8)", "[4,7)", "[3,3]", "[-5,4)", "[7,99)", "[20,30)", "(,5)", "[5,)", "(,)", empty}') AS r;
 CREATE TABLE released AS SELECT dp_range_release('[-2,4){-1:3, 3:4}', 1e6, method => 'flat') AS r;
@@ -55,7 +56,7 @@ SELECT epsilon_spent, releases FROM dp_budget('charged');
 
 -- an analyst without a right on the table
 CREATE ROLE dp_test_analyst;
-SELECT dp_grant('charged', 'dp_test_analyst', 0.1);
+SELECT dp_grant('charged', 'dp_test_analyst', 0.1, require_name => false);
 SET ROLE dp_test_analyst;
 SELECT * FROM error_of('SELECT age FROM person');
 SELECT count(*) FROM dp_range_sums('charged', 'age', '{"[0,18)"}', 0.0625);

@@ -1,4 +1,5 @@
 -- dp_hierarchy_release: what is counted, for every shape of data. The noise of epsilon = 1e6 is 0.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE TABLE household (id int PRIMARY KEY, state text NOT NULL, county text NOT NULL);
 INSERT INTO household VALUES (1, 'A', 'x'), (2, 'A', 'x'), (3, 'A', 'y'), (4, 'B', 'x'), (5, 'B', 'x');
 CREATE TABLE person (id int);

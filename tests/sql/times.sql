@@ -1,4 +1,5 @@
 -- Range sums over date, timestamp and timestamptz columns. The noise of epsilon = 1e6 is 0.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE TABLE event (id int, d date, t timestamp, z timestamptz);
 INSERT INTO event VALUES
     (1, '2013-01-01', '2013-01-01 00:00', '2013-01-01 00:00+00'), (2, '2013-01-01', '2013-01-01 00:59:59.999999', '2013-01-01 05:30+00'),

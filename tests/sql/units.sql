@@ -1,4 +1,5 @@
 -- privacy_unit and max_rows_per_unit: someone with several rows. The noise of epsilon = 1e6 is 0.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE TABLE home (id int PRIMARY KEY, r text NOT NULL);
 INSERT INTO home SELECT i, 'r' || i % 2 FROM generate_series(1, 6) AS i;
 -- ann has 100 visits to home 1, bob 3 to homes 1 to 3, cy 1; a visit without a name is nobody's

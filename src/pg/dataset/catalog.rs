@@ -19,11 +19,18 @@ pub(crate) struct Dataset {
     pub(crate) id: i64,
     pub(crate) name: String,
     pub(crate) owner: Oid,
-    /// The role whose grant the current role uses; None for the owner.
-    grantee: Option<Oid>,
+    /// Those that the current role may use, its own first; none for the owner.
+    grants: Vec<Grant>,
     pub(crate) source: Source,
     /// Of the source, when it was declared or last confirmed.
     fingerprint: String,
+}
+
+/// What lets a role release that does not own the dataset.
+#[derive(Debug)]
+struct Grant {
+    role: Oid,
+    requires_name: bool,
 }
 
 impl Dataset {
@@ -36,22 +43,23 @@ impl Dataset {
             return Ok(dataset);
         }
         let sql = format!(
-            "SELECT grantee FROM dp.access \
+            "SELECT grantee, require_name FROM dp.access \
               WHERE dataset = {} AND NOT revoked AND dp.role(grantee, grantee_name) = grantee \
               ORDER BY grantee <> {}, grantee",
             dataset.id,
             current_role().to_u32()
         );
-        let mut grantees = Vec::new();
         read_catalog(&sql, |row| {
-            grantees.extend(row.get::<Oid>(1));
+            let role = row.get(1).unwrap_or(Oid::INVALID);
+            let requires_name = row.get(2).unwrap_or(true);
+            dataset.grants.push(Grant { role, requires_name });
             Ok(())
         })?;
-        dataset.grantee = grantees.into_iter().find(|role| acts_for(*role));
-        match dataset.grantee {
-            Some(_) => Ok(dataset),
-            None => Err(denied(name, "Its owner can let your role release: dp_grant.")),
+        dataset.grants.retain(|grant| acts_for(grant.role));
+        if dataset.grants.is_empty() {
+            return Err(denied(name, "Its owner can let your role release: dp_grant."));
         }
+        Ok(dataset)
     }
 
     /// Looks a dataset up by name, for its owner alone.
@@ -77,7 +85,7 @@ impl Dataset {
                 id: row.get(1).unwrap_or_default(),
                 name: name.to_string(),
                 owner: row.get(2).unwrap_or(Oid::INVALID),
-                grantee: None,
+                grants: Vec::new(),
                 source: Source {
                     entities: row.get(3).unwrap_or(Oid::INVALID),
                     groups: row.get(4),
@@ -102,20 +110,38 @@ impl Dataset {
 
     /// What a release by that function is charged to. `promise`: the name that it is stored under.
     /// `about`: what the ledger's entry shows beside the mechanism.
+    ///
+    /// Error: the current role may make only releases with a name.
     pub(crate) fn account(
         &self,
         function: &'static str,
         promise: Option<Promise>,
         about: Map<String, Value>,
-    ) -> Account {
-        Account {
+    ) -> Result<Account> {
+        Ok(Account {
             dataset: self.id,
             dataset_name: self.name.clone(),
-            grantee: self.grantee,
+            grantee: self.grantee(promise.is_some())?,
             function,
             promise,
             about,
+        })
+    }
+
+    /// The role whose grant such a release uses: the first that allows it. None for the owner.
+    fn grantee(&self, is_named: bool) -> Result<Option<Oid>> {
+        let allowing = self.grants.iter().find(|grant| is_named || !grant.requires_name);
+        if allowing.is_none() && !self.grants.is_empty() {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!("your grant on dataset \"{}\" is for releases with a name", self.name),
+            )
+            .set_hint(
+                "Nothing was spent. Ask with name => '...', so that nobody pays twice for the same \
+                 answer; or ask the dataset's owner for dp_grant(..., require_name => false).",
+            ));
         }
+        Ok(allowing.map(|grant| grant.role))
     }
 
     /// Every leaf region's path with its public number of groups; None where only private rows

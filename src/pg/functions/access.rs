@@ -34,7 +34,12 @@ fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
-fn dp_grant(dataset: Option<&str>, role: Option<Oid>, epsilon_limit: Option<f64>) -> Result<()> {
+fn dp_grant(
+    dataset: Option<&str>,
+    role: Option<Oid>,
+    epsilon_limit: Option<f64>,
+    require_name: Option<bool>,
+) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
     let role = required(role, "role")?;
     let limit = epsilon_limit
@@ -47,13 +52,22 @@ fn dp_grant(dataset: Option<&str>, role: Option<Oid>, epsilon_limit: Option<f64>
             })
         })
         .transpose()?;
+    let require_name = required(require_name, "require_name")?;
     execute(
-        "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by) \
-         VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4) \
+        "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by, \
+                                require_name) \
+         VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4, $5) \
          ON CONFLICT (dataset, grantee) DO UPDATE SET epsilon_limit = excluded.epsilon_limit, \
              grantee_name = excluded.grantee_name, revoked = false, \
-             granted_at = clock_timestamp(), granted_by = excluded.granted_by",
-        &[dataset.id.into(), role.into(), limit.into(), role_name(current_role()).into()],
+             granted_at = clock_timestamp(), granted_by = excluded.granted_by, \
+             require_name = excluded.require_name",
+        &[
+            dataset.id.into(),
+            role.into(),
+            limit.into(),
+            role_name(current_role()).into(),
+            require_name.into(),
+        ],
         |_| Ok(()),
     )?;
     Ok(())

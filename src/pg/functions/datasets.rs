@@ -3,12 +3,14 @@
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
-use crate::pg::server::catalog::execute;
+use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
+use crate::pg::server::roles::acts_for;
 use crate::pg::server::state::current_role;
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
 
 #[pg_extern(volatile, parallel_unsafe)]
 #[allow(clippy::too_many_arguments)] // the SQL function's arguments
@@ -46,6 +48,7 @@ fn dp_create_dataset(
         )
         .set_hint("Choose another name, or try again when it has ended."));
     }
+    refuse_name_of_others(name)?;
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, \
                 groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
@@ -171,5 +174,29 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
         &[dataset.id.into()],
         |_| Ok(()),
     )?;
+    Ok(())
+}
+
+/// What is released under a name whose dataset was dropped stays to be read by it: nobody but its
+/// owner may add to that.
+fn refuse_name_of_others(name: &str) -> Result<()> {
+    let sql = format!(
+        "SELECT dp.role(d.owner, d.owner_name) FROM dp.dataset AS d \
+          WHERE d.name = {} AND EXISTS (SELECT FROM dp.release AS r \
+                WHERE r.dataset = d.id AND r.released_at IS NOT NULL AND r.status <> 'retracted')",
+        quote_literal(name)
+    );
+    let mut owners = Vec::new();
+    read_catalog(&sql, |row| {
+        owners.push(row.get(1).unwrap_or(Oid::INVALID));
+        Ok(())
+    })?;
+    if !owners.into_iter().all(acts_for) {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
+            format!("releases of another role's dataset \"{name}\" are published"),
+        )
+        .set_hint("Choose another name."));
+    }
     Ok(())
 }

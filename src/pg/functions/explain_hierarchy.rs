@@ -10,7 +10,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{
     Result, all_required, error, internal, invalid, not_carried_out, required, unfit,
 };
-use crate::pg::release::stored::{find_release_by_name, read_release};
+use crate::pg::release::stored::{find_release_by_name, read_regions};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use pgrx::prelude::*;
@@ -224,12 +224,15 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
     let id = find_release_by_name(dataset, name)?.ok_or_else(|| {
         error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-            format!("release \"{name}\" of dataset \"{}\" does not exist", dataset.name),
+            format!(
+                "release \"{name}\" of dataset \"{}\" does not exist, or is no hierarchy",
+                dataset.name
+            ),
         )
         .set_hint("The view dp.releases lists the stored releases.")
     })?;
     let depth = dataset.source.hierarchy.len();
-    let regions = read_release(id)?.into_iter().filter(|(path, _)| path.len() == depth);
+    let regions = read_regions(id)?.into_iter().filter(|(path, _)| path.len() == depth);
     let leaves = regions.map(|(path, histogram)| (path, histogram.histogram().clone()));
     let leaves = leaves.collect();
     let (tree, leaves) = Tree::from_leaves(depth, leaves).map_err(internal)?;

@@ -5,14 +5,10 @@ use crate::coco::Coco;
 use crate::hierarchy::{Mechanism, ReleaseRequest, Released, Tree};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{
-    Failure, Result, all_required, checked_name, internal, invalid, required, unfit,
-};
-use crate::pg::ledger::account::{LedgerReceipt, Promise};
-use crate::pg::release::content::{ReleasedRegions, StoredContent};
+use crate::pg::errors::{Failure, Result, all_required, invalid, required, unfit};
+use crate::pg::ledger::account::LedgerReceipt;
+use crate::pg::release::named::{HierarchyRelease, promised};
 use crate::pg::release::order::Asked;
-use crate::pg::release::store::{Outcome, store};
-use crate::pg::release::stored::{Found, find_release, read_release, stored_release};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use crate::pg::server::state::workers_of_session;
@@ -45,7 +41,6 @@ fn dp_hierarchy_release(
     let max_size = required(max_size, "max_size")?;
     let shares = budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
 
-    let name = name.map(|name| checked_name(name, "name")).transpose()?;
     let keep_measurements = required(keep_measurements, "keep_measurements")?;
     if keep_measurements && name.is_none() {
         return Err(invalid(
@@ -80,30 +75,18 @@ fn dp_hierarchy_release(
     if keep_measurements {
         parameters["keep_measurements"] = json!(true);
     }
-    let promise = name.map(|name| Promise { name: name.to_string(), parameters });
-    let turn = match promise.as_ref().map(|promise| find_release(&dataset, promise)).transpose()? {
-        Some(Found::Stored(id)) => return read_release(id).map(rows),
-        Some(Found::Unstored(turn)) => Some(turn),
-        None => None,
-    };
-    let (regions, selection) = release(&dataset, &progress, mechanism, promise)?;
-    // who waits for the name need not wait for this client
-    drop(turn);
-    if let Some(selection) = selection {
+    let promise = promised(name, Some(dataset_name), parameters)?;
+    let asked = Asked::new(&dataset, &progress, promise, Map::new());
+    let released = asked.once(|asked| release(asked, mechanism))?;
+    if let Some(selection) = released.selection {
         pgrx::notice!("{selection}");
     }
-    Ok(rows(regions))
+    Ok(rows(released.regions))
 }
 
-/// The regions, and what there is to say of a selection.
-fn release(
-    dataset: &Dataset,
-    progress: &Progress,
-    mechanism: Mechanism,
-    promise: Option<Promise>,
-) -> Result<(ReleasedRegions, Option<String>)> {
-    let asked = Asked { dataset, progress, promise: promise.clone(), about: Map::new() };
+fn release(asked: Asked, mechanism: Mechanism) -> Result<HierarchyRelease> {
     let (max_size, workers) = (mechanism.max_size(), workers_of_session());
+    let (progress, is_named) = (asked.progress, asked.promise.is_some());
     asked.of_rows(
         |source| {
             let reading = source.prepare_leaves(max_size, workers)?;
@@ -114,22 +97,16 @@ fn release(
             Ok((mechanism, reading))
         },
         |(tree, leaves), receipt, words| {
-            let charge = *receipt.entry();
-            let watch = Watch::release(progress, receipt.mechanism(), &tree, promise.is_some());
+            let watch = Watch::release(progress, receipt.mechanism(), &tree, is_named);
             let Released { histograms, errors, epsilons, measurements } =
                 measure(receipt, &tree, leaves, words, watch)?;
             let paths = tree.regions().iter().map(|region| region.path.clone());
-            let regions = paths.zip(histograms).collect();
-            if let Some(promise) = &promise {
-                progress.phase(Phase::Storing);
-                let content = StoredContent::new(charge, &regions, epsilons, &measurements);
-                let outcome = store(dataset, &promise.name, &content).map_err(Failure::Store)?;
-                if outcome == Outcome::OtherStored {
-                    let other = other_attempt(dataset, promise).map_err(Failure::Store)?;
-                    return Ok((other, None));
-                }
-            }
-            Ok((regions, selection(&errors)))
+            Ok(HierarchyRelease {
+                regions: paths.zip(histograms).collect(),
+                level_epsilons: epsilons,
+                measurements,
+                selection: selection(&errors),
+            })
         },
     )
 }
@@ -142,14 +119,6 @@ fn measure(
     mut watch: Watch,
 ) -> std::result::Result<Released, Failure> {
     Ok(receipt.release(tree, leaves, words, threads(), &mut watch)?)
-}
-
-/// What another attempt at the same release has stored.
-fn other_attempt(dataset: &Dataset, promise: &Promise) -> Result<ReleasedRegions> {
-    match stored_release(dataset, promise)? {
-        Some(id) => read_release(id),
-        None => Err(internal("a release was stored, and is gone")),
-    }
 }
 
 /// The noisy errors of the candidates among which one was selected, if any.

@@ -6,10 +6,11 @@ use crate::hierarchy::{Consistency, HistogramMechanism, Observer, estimator_name
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, invalid, required};
+use crate::pg::release::named::{HistogramRelease, promised};
 use crate::pg::release::order::{Asked, uncharged};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use pgrx::prelude::*;
-use serde_json::Map;
+use serde_json::{Map, json};
 
 pub(super) const DEFAULT_MAX_SIZE: i64 = 10_000;
 pub(super) const DEFAULT_METHOD: &str = "auto";
@@ -96,9 +97,14 @@ fn dp_coco_histogram(
     max_size: Option<i64>,
     method: Option<&str>,
     dataset: Option<&str>,
+    name: Option<&str>,
 ) -> Result<DpCoco> {
     let truth = required(h, "h")?;
     let request = HistogramRequest::new(epsilon, max_size, method)?;
+    let parameters = json!({
+        "epsilon": request.epsilon, "max_size": request.max_size, "method": request.word,
+    });
+    let promise = promised(name, dataset, parameters)?;
     let progress = Progress::start(Function::CocoHistogram, Phase::Checking);
     let Some(name) = dataset else {
         return uncharged(request.mechanism, |receipt, words| {
@@ -116,8 +122,13 @@ fn dp_coco_histogram(
             "Use dp_hierarchy_release.",
         ));
     }
-    let asked = Asked { dataset: &dataset, progress: &progress, promise: None, about: Map::new() };
-    asked.of_given(request.mechanism, |receipt, words| {
-        Ok(release(receipt, &truth, words, &progress))
-    })
+    let asked = Asked::new(&dataset, &progress, promise, Map::new());
+    let released = asked.once(|asked| {
+        let (mechanism, epsilon) = (request.mechanism, request.epsilon);
+        asked.of_given(mechanism, |receipt, words| {
+            let histogram = release(receipt, &truth, words, &progress);
+            Ok(HistogramRelease { histogram, epsilon })
+        })
+    })?;
+    Ok(released.histogram)
 }

@@ -4,7 +4,7 @@
 //! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
 //! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`intervals`],
 //! [`consistent`], [`accessors`]), aggregates, the owner's functions
-//! ([`datasets`], [`access`], [`budget`]), and progress.
+//! ([`datasets`], [`access`], [`budget`], [`releases`], [`publications`]), and progress.
 
 mod access;
 mod accessors;
@@ -18,5 +18,7 @@ mod hierarchy;
 mod histogram;
 mod intervals;
 mod progress;
+mod publications;
 mod ranges;
+mod releases;
 mod watch;

@@ -3,19 +3,21 @@
 use crate::charge::Receipt;
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Failure, Result, all_required, invalid, required, unfit_ranges};
+use crate::pg::errors::{Failure, Result, all_required, internal, invalid, required, unfit_ranges};
+use crate::pg::release::named::{AskedRange, RangeSums, promised};
 use crate::pg::release::order::{Asked, uncharged};
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::pg::values::interval::{Axis, BinRange, Questions, SqlRange};
+use crate::pg::values::interval::{Axis, BinRange, Questions, RangeEnds, SqlRange};
 use crate::ranges::{
     BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangeRelease, RangeRequest,
     TargetRanges,
 };
 use crate::work::poll;
 use pgrx::datum::Interval;
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::ops::Range;
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -25,21 +27,29 @@ fn dp_range_release(
     delta: Option<f64>,
     method: Option<&str>,
     dataset: Option<&str>,
+    name: Option<&str>,
 ) -> Result<DpRanges> {
     let truth = required(b, "b").map_err(|report| {
         report.set_hint("bins_agg is NULL without rows: coalesce(bins_agg(...), '[0,100){}').")
     })?;
     let progress = Progress::start(Function::RangeRelease, Phase::Planning);
-    let plan = plan(truth.bounds().bins(), epsilon, delta, method, 1, None)?;
+    let bins = truth.bounds();
+    let parameters = json!({
+        "epsilon": epsilon, "delta": delta, "method": method, "bounds": bins.to_string(),
+        "value_type": "bigint",
+    });
+    let promise = promised(name, dataset, parameters)?;
+    let plan = || plan(bins.bins(), epsilon, delta, method, 1, None);
     let Some(name) = dataset else {
-        return uncharged(plan, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
+        return uncharged(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
     };
     let dataset = Dataset::open(name)?;
     progress.dataset(dataset.id);
     check_counts_rows(&dataset)?;
-    let about = about(truth.bounds(), None);
-    let asked = Asked { dataset: &dataset, progress: &progress, promise: None, about };
-    asked.of_given(plan, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
+    let about = about(bins, None);
+    Asked::new(&dataset, &progress, promise, about).once(|asked| {
+        asked.of_given(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
+    })
 }
 
 /// Refuses a dataset for which a histogram made elsewhere does not bound what one unit changes.
@@ -88,10 +98,11 @@ fn dp_range_sums_of_numbers(
     delta: Option<f64>,
     bounds: Option<SqlRange>,
     method: Option<&str>,
+    name: Option<&str>,
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let ranges = some_ranges(ranges)?;
     let questions = Questions::of_numbers(&ranges, bounds.as_ref())?;
-    of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method)
+    of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method, name)
 }
 
 macro_rules! of_times {
@@ -107,13 +118,14 @@ macro_rules! of_times {
             delta: Option<f64>,
             bounds: Option<SqlRange>,
             method: Option<&str>,
+            name: Option<&str>,
         ) -> Result<
             TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,
         > {
             let ranges = some_ranges(ranges)?;
             let bin_width = required(bin_width, "bin_width")?;
             let questions = Questions::of_times($type, &ranges, bounds.as_ref(), bin_width)?;
-            of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method)
+            of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method, name)
         }
     };
 }
@@ -130,6 +142,7 @@ fn some_ranges(ranges: Option<Vec<Option<SqlRange>>>) -> Result<Vec<SqlRange>> {
     Ok(ranges)
 }
 
+#[allow(clippy::too_many_arguments)] // the SQL functions' arguments
 fn of_dataset(
     dataset: Option<&str>,
     value_column: Option<&str>,
@@ -138,35 +151,93 @@ fn of_dataset(
     epsilon: Option<f64>,
     delta: Option<f64>,
     method: Option<&str>,
+    name: Option<&str>,
 ) -> Result<TableIterator<'static, AnswerRow>> {
     let progress = Progress::start(Function::RangeSums, Phase::Checking);
-    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let dataset_name = required(dataset, "dataset")?;
+    let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
-    let Questions { axis, bins, bounds } = questions;
-    let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
-    // the questions are known: what they do not tell apart need not be measured apart
-    let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
-    let cells = RangeCells::of(&bins, bounds.bins());
-    let asked: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
-    progress.phase(Phase::Planning);
-    let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&asked))?;
-    progress.phase(Phase::Checking);
-    let about = about(bounds, Some((column, axis)));
-    let asked_for = Asked { dataset: &dataset, progress: &progress, promise: None, about };
-    let answers = asked_for.of_rows(
-        |source| Ok((plan, source.prepare_bins(column, axis, bounds)?)),
-        |truth, receipt, words| {
-            progress.phase(Phase::Measuring);
-            let release = receipt.release(&cells.sums(truth.counts()), words);
-            let answers = asked.into_iter().map(|cells| answer(&release, cells));
-            answers
-                .collect::<Option<Vec<(f64, f64)>>>()
-                .ok_or_else(|| Failure::broken("the noise of a release has no variance"))
-        },
-    )?;
-    let rows = ranges.into_iter().zip(answers).map(|(range, (sum, stddev))| (range, sum, stddev));
+    let about = about(questions.bounds, Some((column, questions.axis)));
+
+    let mut asked_ranges = Vec::new();
+    let mut parameters = Value::from(about.clone());
+    if name.is_some() {
+        asked_ranges = asked(&ranges, questions.axis.type_oid())?;
+        parameters["ranges"] = asked_ranges.iter().map(AskedRange::text).collect();
+        parameters["value_type"] = type_name(questions.axis.type_oid()).into();
+        parameters["epsilon"] = json!(epsilon);
+        parameters["delta"] = json!(delta);
+        parameters["method"] = json!(method);
+    }
+    let promise = promised(name, Some(dataset_name), parameters)?;
+    let asked = Asked::new(&dataset, &progress, promise, about);
+    let released = asked.once(|asked| {
+        let (dataset, progress) = (asked.dataset, asked.progress);
+        let Questions { axis, bins, bounds } = questions;
+        let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
+        // the questions are known: what they do not tell apart need not be measured apart
+        let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
+        let cells = RangeCells::of(&bins, bounds.bins());
+        let questions: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
+        progress.phase(Phase::Planning);
+        let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&questions))?;
+        progress.phase(Phase::Checking);
+        asked.of_rows(
+            |source| Ok((plan, source.prepare_bins(column, axis, bounds)?)),
+            |truth, receipt, words| {
+                progress.phase(Phase::Measuring);
+                let release = receipt.release(&cells.sums(truth.counts()), words);
+                let answers = questions.into_iter().map(|cells| answer(&release, cells));
+                let answers = answers
+                    .collect::<Option<Vec<(f64, f64)>>>()
+                    .ok_or_else(|| Failure::broken("the noise of a release has no variance"))?;
+                Ok(RangeSums { asked: &asked_ranges, answers })
+            },
+        )
+    })?;
+    let rows = ranges.into_iter().zip(released.answers);
+    let rows: Vec<AnswerRow> = rows.map(|(range, (sum, stddev))| (range, sum, stddev)).collect();
     Ok(TableIterator::new(rows))
+}
+
+fn type_name(type_oid: Oid) -> &'static str {
+    match type_oid {
+        pg_sys::DATEOID => "date",
+        pg_sys::TIMESTAMPOID => "timestamp",
+        pg_sys::TIMESTAMPTZOID => "timestamptz",
+        _ => "bigint",
+    }
+}
+
+/// The ranges as they are stored, with their grains as the session's time zone has them.
+fn asked(ranges: &[SqlRange], type_oid: Oid) -> Result<Vec<AskedRange>> {
+    let ends: Vec<RangeEnds> = ranges.iter().map(|range| range.ends(type_oid)).collect();
+    let grains = Spi::connect(|client| {
+        let texts = |end: fn(&RangeEnds) -> &Option<String>| -> Vec<Option<String>> {
+            ends.iter().map(|ends| end(ends).clone()).collect()
+        };
+        let lowers = texts(|ends| &ends.lower);
+        let uppers = texts(|ends| &ends.upper);
+        let rows = client.select(
+            "SELECT dp.grain($1, t.lower, t.upper) \
+               FROM ROWS FROM (pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) \
+                    WITH ORDINALITY AS t (lower, upper, n) \
+              ORDER BY t.n",
+            None,
+            &[type_oid.into(), lowers.into(), uppers.into()],
+        )?;
+        rows.map(|row| row.get::<String>(1)).collect::<std::result::Result<Vec<_>, _>>()
+    })
+    .map_err(internal)?;
+    let described = ends.into_iter().zip(grains);
+    Ok(described
+        .map(|(RangeEnds { lower, upper }, grain)| AskedRange {
+            grain: grain.unwrap_or_default(),
+            lower,
+            upper,
+        })
+        .collect())
 }
 
 /// `questions`: what is asked, if that is known; what words do not say otherwise is made for it.

@@ -3,9 +3,10 @@
 //! A charge is recorded by a worker in a transaction of its own, so that nothing the caller does
 //! afterwards (rollback, cancel, crash) returns it: see `record`.
 
-use super::message::{Answer, ChargeRequest, Refusal, Unresumable};
+use super::message::{Answer, Charge, ChargeRequest, Left, Message, Refusal, Unresumable};
 use super::promise::ATTEMPTS;
-use super::record::WORKER;
+use super::quotes::{self, Quote};
+use super::serve::WORKER;
 use crate::charge::{self, Cost, Ledger};
 use crate::pg::errors::{Result, error, internal, invalid};
 use crate::pg::server::locality::refuse_worker_node;
@@ -22,7 +23,7 @@ use std::time::Duration;
 
 pub(crate) use super::message::Promise;
 
-const CHARGE: Errand = Errand {
+pub(super) const CHARGE: Errand = Errand {
     worker: "pg_dp ledger",
     function: WORKER,
     turn: PrivateLock::Charge,
@@ -33,7 +34,7 @@ const CHARGE: Errand = Errand {
 /// cost.
 ///
 /// [`Dataset::account`](crate::pg::dataset::catalog::Dataset::account) makes it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) dataset: i64,
     pub(crate) dataset_name: String,
@@ -47,6 +48,15 @@ pub(crate) struct Account {
     pub(crate) about: Map<String, Value>,
 }
 
+/// A charge that stands.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The number of the ledger's entry.
+    pub(crate) id: i64,
+    /// What to tell the caller once there is something to show for it, if it was charged now.
+    pub(crate) notice: Option<String>,
+}
+
 /// A receipt of the ledger: by it alone are private rows read.
 pub(crate) type LedgerReceipt<M> = charge::Charged<M, Account>;
 
@@ -54,8 +64,7 @@ pub(crate) type LedgerReceipt<M> = charge::Charged<M, Account>;
 pub(crate) type SealedRows<T> = charge::Sealed<T, Account>;
 
 impl Ledger for Account {
-    /// The number of the ledger's entry.
-    type Entry = i64;
+    type Entry = Entry;
     type Refusal = ErrorReport;
 
     /// A name that is charged already, for the same mechanism and arguments, and not stored yet is
@@ -65,18 +74,23 @@ impl Ledger for Account {
     /// (nothing is spent then); the dataset or the grant is gone or not committed yet; the worker
     /// could not do it; nothing can be released here (see [`check_surroundings`]); another node of
     /// a cluster has the ledger; the name is charged, and its release cannot be made any more.
-    fn charge(&self, cost: &Cost) -> Result<i64> {
+    fn charge(&self, cost: &Cost) -> Result<Entry> {
         check_surroundings()?;
         refuse_worker_node()?;
-        let message = serde_json::to_vec(&self.request(cost)).map_err(internal)?;
+        let request = self.request(cost);
+        if quotes::is_wanted() {
+            return Err(self.quoted(cost, request));
+        }
+        let message = serde_json::to_vec(&Message::Charge(request)).map_err(internal)?;
         let answer = ask(&CHARGE, self.dataset, &message).map_err(not_charged)?;
         let answer: Answer = serde_json::from_slice(&answer).map_err(internal)?;
-        answer.map_err(|refusal| self.refused(cost, refusal))
+        let Charge { id, left } = answer.map_err(|refusal| self.refused(cost, refusal))?;
+        Ok(Entry { id, notice: left.map(|left| self.notice(cost, &left)) })
     }
 }
 
 /// Why the ledger's worker gave no answer.
-fn not_charged(reason: Unanswered) -> ErrorReport {
+pub(super) fn not_charged(reason: Unanswered) -> ErrorReport {
     match reason {
         Unanswered::Standby => error(
             PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
@@ -118,6 +132,36 @@ impl Account {
             parameters,
             promise: self.promise.clone(),
         }
+    }
+
+    /// Keeps what would be charged, and ends the release.
+    fn quoted(&self, cost: &Cost, request: ChargeRequest) -> ErrorReport {
+        let (account, cost) = (self.clone(), cost.clone());
+        let refused = {
+            let (account, cost) = (account.clone(), cost.clone());
+            Box::new(move |refusal| account.refused(&cost, refusal))
+        };
+        let notice = Box::new(move |left: &Left| account.notice(&cost, left));
+        quotes::add(Quote { request, refused, notice });
+        error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "the release was quoted, and neither charged nor made",
+        )
+        .set_hint("Ask again, outside of dp_publish.")
+    }
+
+    /// What was charged, and what is left.
+    fn notice(&self, cost: &Cost, left: &Left) -> String {
+        let delta =
+            if cost.delta > 0.0 { format!(" (delta {})", cost.delta) } else { String::new() };
+        let whose = if left.is_limit { "your limit of " } else { "" };
+        format!(
+            "charged epsilon {}{delta} to dataset \"{}\": {} of {whose}{} left",
+            cost.epsilon.decimal(),
+            self.dataset_name,
+            left.epsilon,
+            left.of
+        )
     }
 
     /// Why the ledger did not charge.

@@ -2,9 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What the worker is asked.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Message {
+    /// Answered with an [`Answer`].
+    Charge(ChargeRequest),
+    /// Answered with a [`Answer`] for each release; with none if the name is another publication's.
+    Publish(PublishRequest),
+    /// To show a publication, all of whose releases are stored. Answered with whether it is shown.
+    Show { publication: String, who: u32 },
+}
+
+/// Releases that are charged together, or none of them, and shown together.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PublishRequest {
+    pub(super) publication: String,
+    pub(super) who: u32,
+    /// As they were asked for.
+    pub(super) releases: serde_json::Value,
+    pub(super) charges: Vec<ChargeRequest>,
+    /// Charges nothing, and tells what would be refused.
+    pub(super) is_trial: bool,
+}
+
 /// A charge on its way to the worker. Amounts of epsilon and delta are decimals: they add up as
 /// users see them, ten times 0.1 being 1; mechanisms are calibrated to stay within the decimal.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ChargeRequest {
     pub(super) dataset: i64,
     /// The role that a grant allows to release, unless the owner releases.
@@ -34,8 +57,26 @@ pub(crate) struct Promise {
     pub(crate) parameters: serde_json::Value,
 }
 
-/// The number of the ledger's entry, or why there is none.
-pub(super) type Answer = Result<i64, Refusal>;
+/// The ledger's entry, or why there is none.
+pub(super) type Answer = Result<Charge, Refusal>;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Charge {
+    /// The number of the entry.
+    pub(super) id: i64,
+    /// None where the charge of before stands.
+    pub(super) left: Option<Left>,
+}
+
+/// How much a role may still spend, in decimals.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Left {
+    pub(super) epsilon: String,
+    /// Of so much.
+    pub(super) of: String,
+    /// Of the role's own limit, which leaves less than the dataset's budget.
+    pub(super) is_limit: bool,
+}
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Refusal {

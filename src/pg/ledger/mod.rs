@@ -5,5 +5,9 @@
 pub(super) mod account;
 mod message;
 mod promise;
+pub(super) mod publication;
+mod quotes;
 mod record;
+mod serve;
 mod sql;
+mod together;

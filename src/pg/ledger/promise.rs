@@ -20,7 +20,7 @@
 //! A server that was restored or promoted may lack what its predecessor stored and showed. There a
 //! charge of before is not resumed.
 
-use super::message::{Answer, ChargeRequest, Promise, Refusal, Unresumable};
+use super::message::{Answer, Charge, ChargeRequest, Promise, Refusal, Unresumable};
 use super::sql::{SpiResult, first_row};
 use pgrx::spi::SpiClient;
 
@@ -29,7 +29,7 @@ pub(super) const ATTEMPTS: i32 = 5;
 
 /// The answer where the name is charged already: the same charge again, if it may be resumed. None
 /// if the name is new. Locks the dataset, so that a name is not charged twice at once.
-pub(super) fn resume(
+pub(super) fn standing(
     client: &mut SpiClient,
     request: &ChargeRequest,
     promise: &Promise,
@@ -47,7 +47,7 @@ pub(super) fn resume(
             return Ok(Some(Err(Refusal::NoGrant)));
         }
     }
-    let charged = first_row(
+    first_row(
         client,
         "SELECT c.id, r.released_at IS NOT NULL, \
                 r.parameters = $3::jsonb AND c.function = $4 AND c.epsilon = $5::numeric \
@@ -81,21 +81,23 @@ pub(super) fn resume(
                 (.., attempts) if attempts >= ATTEMPTS => {
                     Err(Refusal::Unresumable(Unresumable::Attempts))
                 }
-                _ => Ok(charge),
+                _ => Ok(Charge { id: charge, left: None }),
             })
         },
-    )?;
-    if let Some(Ok(charge)) = charged {
-        client.update(
-            "UPDATE dp.release SET attempts = attempts + 1 WHERE charge = $1",
-            None,
-            &[charge.into()],
-        )?;
-    }
-    Ok(charged)
+    )
 }
 
-/// Notes that a charge is for the release of that name, and that its first attempt begins.
+/// Notes that the release of a charge is begun now.
+pub(super) fn begin_attempt(client: &mut SpiClient, charge: i64) -> SpiResult<()> {
+    client.update(
+        "UPDATE dp.release SET attempts = attempts + 1 WHERE charge = $1",
+        None,
+        &[charge.into()],
+    )?;
+    Ok(())
+}
+
+/// Notes that a charge is for the release of that name.
 pub(super) fn promise(
     client: &mut SpiClient,
     dataset: i64,
@@ -103,7 +105,8 @@ pub(super) fn promise(
     promise: &Promise,
 ) -> SpiResult<()> {
     client.update(
-        "INSERT INTO dp.release (dataset, name, charge, parameters) VALUES ($1, $2, $3, $4::jsonb)",
+        "INSERT INTO dp.release (dataset, dataset_name, name, charge, parameters) \
+         SELECT id, name, $2, $3, $4::jsonb FROM dp.dataset WHERE id = $1",
         None,
         &[
             dataset.into(),

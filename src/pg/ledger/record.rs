@@ -1,50 +1,45 @@
-//! The budget ledger from the worker's side: checks and records one charge, in a transaction of its
-//! own.
+//! The budget ledger from the worker's side: checks and records one charge.
 
-use super::message::{Answer, ChargeRequest, Refusal};
-use super::promise::{promise, resume};
+use super::message::{Answer, Charge, ChargeRequest, Left, Refusal};
+use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
-use crate::pg::errors::{Result, internal};
-use crate::pg::server::worker::serve;
-use crate::privacy::Totals;
-use pgrx::prelude::*;
+use crate::privacy::{Totals, Views};
 use pgrx::spi::SpiClient;
 
-/// The worker's function, by which PostgreSQL finds it in the library.
-pub(super) const WORKER: &str = "pg_dp_worker_main";
-
-// SAFETY: no other library that PostgreSQL loads has a function of that name.
-#[pg_guard]
-#[unsafe(no_mangle)]
-extern "C-unwind" fn pg_dp_worker_main(argument: pg_sys::Datum) {
-    serve(argument, record);
-}
-
-/// Checks and records one charge in the current transaction, as superuser.
-fn record(message: &[u8]) -> Result<Vec<u8>> {
-    let request: ChargeRequest = serde_json::from_slice(message).map_err(internal)?;
-    let answer = Spi::connect_mut(|client| check_and_record(client, &request)).map_err(internal)?;
-    serde_json::to_vec(&answer).map_err(internal)
-}
-
-fn check_and_record(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> {
-    let named = request.promise.as_ref();
-    if let Some(named) = named
-        && let Some(answer) = resume(client, request, named)?
+/// One charge. One of a release that was promised under the same name, and not stored, stands.
+pub(super) fn check_and_record(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+) -> SpiResult<Answer> {
+    if let Some(named) = &request.promise
+        && let Some(answer) = standing(client, request, named)?
     {
+        if let Ok(charge) = &answer {
+            begin_attempt(client, charge.id)?;
+        }
         return Ok(answer);
     }
+    let answer = charge(client, request)?;
+    if let (Ok(charge), Some(named)) = (&answer, &request.promise) {
+        promise(client, request.dataset, charge.id, named)?;
+        begin_attempt(client, charge.id)?;
+    }
+    Ok(answer)
+}
+
+/// A new charge.
+pub(super) fn charge(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> {
     // every charge of the dataset waits here for the one before
-    let too_small = match check_budget(client, request)? {
+    let room = match check_budget(client, request)? {
         Err(refusal) => return Ok(Err(refusal)),
-        Ok(too_small) => too_small,
+        Ok(room) => room,
     };
     if let Some(grantee) = request.grantee {
         let grantee = i64::from(grantee);
         if let Err(refusal) = check_limit(client, request, grantee)? {
             return Ok(Err(refusal));
         }
-        if let Some(refusal) = too_small {
+        if let Some(refusal) = room.too_small {
             return Ok(Err(refusal));
         }
         client.update(
@@ -55,19 +50,23 @@ fn check_and_record(client: &mut SpiClient, request: &ChargeRequest) -> SpiResul
         )?;
     }
     add_up(client, request)?;
-    let answer = append(client, request)?;
-    if let (Ok(charge), Some(named)) = (&answer, named) {
-        promise(client, request.dataset, *charge, named)?;
-    }
-    Ok(answer)
+    let id = append(client, request)?;
+    Ok(Ok(Charge { id, left: left(client, request, &room.spent)? }))
 }
 
-/// Whether the dataset's budget has room for the charge. If so, why it is too small for a role with
-/// a grant, if it is. Locks the dataset.
+/// A budget that has room for a charge.
+struct Room {
+    /// What is spent with the charge.
+    spent: Views,
+    /// Why the charge is too small for a role with a grant, if it is.
+    too_small: Option<Refusal>,
+}
+
+/// Whether the dataset's budget has room for the charge. Locks the dataset.
 fn check_budget(
     client: &mut SpiClient,
     request: &ChargeRequest,
-) -> SpiResult<std::result::Result<Option<Refusal>, Refusal>> {
+) -> SpiResult<std::result::Result<Room, Refusal>> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
     let checked = first_row(
         client,
@@ -100,9 +99,9 @@ fn check_budget(
             };
             // either view may bound what is spent (see privacy::accounting); the sum of epsilons is
             // compared as the decimal that it is
-            let views = after.views(delta_budget);
-            let basic = views.basic.is_some() && within_sum;
-            if !basic && views.zcdp.is_none_or(|epsilon| epsilon > budget) {
+            let spent = after.views(delta_budget);
+            let basic = spent.basic.is_some() && within_sum;
+            if !basic && spent.zcdp.is_none_or(|epsilon| epsilon > budget) {
                 return Ok(Err(Refusal::BudgetExceeded { left, delta_left }));
             }
 
@@ -115,7 +114,7 @@ fn check_budget(
             let large = large_epsilon && zcdp.is_none_or(|e| e >= budget);
             let smallest = row.get(11)?.unwrap_or_default();
             let too_small = Refusal::TooSmall { smallest, rho_alone: large_epsilon };
-            Ok(Ok((!large).then_some(too_small)))
+            Ok(Ok(Room { spent, too_small: (!large).then_some(too_small) }))
         },
     )?;
     Ok(checked.unwrap_or(Err(Refusal::NoDataset)))
@@ -161,8 +160,8 @@ fn add_up(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<()> {
     Ok(())
 }
 
-/// Adds the ledger's entry.
-fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> {
+/// Adds the ledger's entry, and returns its number.
+fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<i64> {
     // one chain over all datasets: whoever adds a link has to see the last one
     client.update("LOCK TABLE dp.charge IN SHARE ROW EXCLUSIVE MODE", None, &[])?;
     client.update(
@@ -198,5 +197,38 @@ fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> 
         |row| Ok(row.get::<i64>(1)?.unwrap_or_default()),
     )?;
     // an INSERT ... SELECT from an aggregate returns one row
-    Ok(entry.ok_or(Refusal::NoDataset))
+    Ok(entry.unwrap_or_default())
+}
+
+/// What the charge leaves to the role that asked: of its limit or of the dataset's budget, whichever
+/// is less. `spent`: of the budget, with the charge.
+fn left(client: &mut SpiClient, request: &ChargeRequest, spent: &Views) -> SpiResult<Option<Left>> {
+    // as dp_budget shows it, but for the digits of a bound that no decimal is
+    let zcdp = spent.zcdp.map(|epsilon| ((epsilon * 1e6).ceil() / 1e6).to_string());
+    first_row(
+        client,
+        "SELECT trim_scale(epsilon)::text, trim_scale(whole)::text, is_limit \
+           FROM (SELECT epsilon_budget - least(CASE WHEN $3 THEN epsilon_sum END, $4::numeric), \
+                        epsilon_budget, false \
+                   FROM dp.dataset WHERE id = $1 \
+                 UNION ALL \
+                 SELECT epsilon_limit - epsilon_spent, epsilon_limit, true \
+                   FROM dp.access \
+                  WHERE dataset = $1 AND grantee::bigint = $2 AND epsilon_limit IS NOT NULL \
+                ) AS bounds (epsilon, whole, is_limit) \
+          ORDER BY epsilon, is_limit LIMIT 1",
+        &[
+            request.dataset.into(),
+            request.grantee.map(i64::from).into(),
+            spent.basic.is_some().into(),
+            zcdp.into(),
+        ],
+        |row| {
+            Ok(Left {
+                epsilon: row.get(1)?.unwrap_or_default(),
+                of: row.get(2)?.unwrap_or_default(),
+                is_limit: row.get(3)?.unwrap_or_default(),
+            })
+        },
+    )
 }

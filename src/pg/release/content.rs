@@ -6,27 +6,39 @@ use crate::pg::errors::{Result, internal};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The regions of a release, level by level: their paths and histograms.
-pub(crate) type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
-
-/// All that is stored of a release but what its charge tells: dataset, name and parameters. Compact,
-/// about three bytes for each size of a region: a census has millions.
+/// All that is stored of a release but what its charge tells: dataset, name and parameters.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct StoredContent<'a> {
+pub(super) struct StoredContent<'a> {
     /// The ledger's entry.
     pub(super) charge: i64,
-    /// What each level's measurement was calibrated to, None for one that was not measured. No
-    /// levels where one release was chosen among several.
-    pub(super) level_epsilons: Vec<Option<f64>>,
     #[serde(borrow)]
-    pub(super) regions: Vec<StoredRegion<'a>>,
-    /// What was measured, if it is kept.
+    pub(super) content: Content<'a>,
+}
+
+/// Compact, about three bytes for each size of a region: a census has millions.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Content<'a> {
+    /// Histograms of regions.
+    Regions {
+        /// What each level's measurement was calibrated to, None for one that was not measured. No
+        /// levels where one release was chosen among several.
+        level_epsilons: Vec<Option<f64>>,
+        #[serde(borrow)]
+        regions: Vec<StoredRegion<'a>>,
+        /// What was measured, if it is kept.
+        #[serde(borrow)]
+        measurements: Vec<StoredNumbers<'a>>,
+    },
+    /// Answers to ranges that were asked.
     #[serde(borrow)]
-    pub(super) measurements: Vec<StoredNumbers<'a>>,
+    RangeSums(Vec<StoredSum<'a>>),
+    /// A `dp_ranges`, as it lies on disk.
+    #[serde(borrow)]
+    Ranges(Cow<'a, [u8]>),
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct StoredRegion<'a> {
+pub(crate) struct StoredRegion<'a> {
     #[serde(borrow)]
     pub(super) path: Vec<&'a str>,
     /// As a `dp_coco` lies on disk.
@@ -36,7 +48,7 @@ pub(super) struct StoredRegion<'a> {
 
 /// Numbers of one region as they were measured.
 #[derive(Serialize, Deserialize)]
-pub(super) struct StoredNumbers<'a> {
+pub(crate) struct StoredNumbers<'a> {
     /// Its place among the regions.
     pub(super) region: i64,
     pub(super) first_look: bool,
@@ -47,33 +59,41 @@ pub(super) struct StoredNumbers<'a> {
     pub(super) scale: f64,
 }
 
-impl<'a> StoredContent<'a> {
-    pub(crate) fn new(
-        charge: i64,
-        regions: &'a ReleasedRegions,
-        level_epsilons: Vec<Option<f64>>,
-        measurements: &'a [KeptNumbers],
-    ) -> StoredContent<'a> {
-        let stored = |(path, histogram): &'a (Vec<String>, DpCoco)| StoredRegion {
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredSum<'a> {
+    #[serde(borrow)]
+    pub(super) grain: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) lower: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) upper: Option<Cow<'a, str>>,
+    pub(super) sum: f64,
+    pub(super) stddev: f64,
+}
+
+impl<'a> StoredRegion<'a> {
+    pub(super) fn new(path: &'a [String], histogram: &DpCoco) -> StoredRegion<'a> {
+        StoredRegion {
             path: path.iter().map(String::as_str).collect(),
             histogram: histogram.histogram().to_bytes().into(),
-        };
-        let numbers = |kept: &'a KeptNumbers| StoredNumbers {
+        }
+    }
+}
+
+impl<'a> StoredNumbers<'a> {
+    pub(super) fn new(kept: &'a KeptNumbers) -> StoredNumbers<'a> {
+        StoredNumbers {
             region: kept.region as i64,
             first_look: kept.first_look,
             kind: kept.numbers.kind.name().into(),
             first: kept.numbers.first as i64,
             values: kept.numbers.values.as_slice().into(),
             scale: kept.scale,
-        };
-        StoredContent {
-            charge,
-            level_epsilons,
-            regions: regions.iter().map(stored).collect(),
-            measurements: measurements.iter().map(numbers).collect(),
         }
     }
+}
 
+impl<'a> StoredContent<'a> {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         // writing into a growing vector cannot fail
         postcard::to_extend(self, Vec::new()).unwrap_or_default()

@@ -1,8 +1,9 @@
 //! The way of a release from a dataset to the caller: the order that every release keeps, and those
 //! that are stored under a name, and may then be read by all.
 
-pub(super) mod content;
+mod content;
+pub(super) mod named;
 pub(super) mod order;
 pub(super) mod published;
-pub(super) mod store;
+mod store;
 pub(super) mod stored;

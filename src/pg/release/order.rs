@@ -1,7 +1,11 @@
 //! The order of a release, which privacy rests on: what is public is checked, the ledger is
-//! charged, private rows are read, measured with noise, and what came of it is told. All that
-//! releases goes this way, and the types keep it: see [`charge`](crate::charge).
+//! charged, private rows are read, measured with noise, what came of it is stored if it has a name,
+//! and told. All that releases goes this way, and the types keep it: see [`charge`](crate::charge).
 
+use super::content::StoredContent;
+use super::named::Storable;
+use super::store::{Outcome, store};
+use super::stored::{Found, find_release, stored_release};
 use crate::charge::{Costs, Receipt, Uncharged};
 use crate::noise::{SystemWords, words_from_system};
 use crate::pg::dataset::catalog::Dataset;
@@ -9,6 +13,7 @@ use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
 use crate::pg::ledger::account::{LedgerReceipt, Promise};
+use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
@@ -27,18 +32,43 @@ pub(crate) struct Asked<'a> {
     pub(crate) progress: &'a Progress,
     /// The name that it will be stored under.
     pub(crate) promise: Option<Promise>,
+    /// To make what is stored under that name; it ends when that is done.
+    turn: Option<Turn>,
     /// What the ledger's entry shows besides the mechanism.
-    pub(crate) about: Map<String, Value>,
+    about: Map<String, Value>,
 }
 
-impl Asked<'_> {
+impl<'a> Asked<'a> {
+    pub(crate) fn new(
+        dataset: &'a Dataset,
+        progress: &'a Progress,
+        promise: Option<Promise>,
+        about: Map<String, Value>,
+    ) -> Asked<'a> {
+        Asked { dataset, progress, promise, turn: None, about }
+    }
+
+    /// The release that is stored under the name, for nothing, or else what `make` makes.
+    ///
+    /// Errors: something else was asked for by that name; those of `make`.
+    pub(crate) fn once<T: Storable>(mut self, make: impl FnOnce(Self) -> Result<T>) -> Result<T> {
+        if let Some(promise) = &self.promise {
+            match find_release(self.dataset, promise)? {
+                Found::Stored(id) => return T::read(id),
+                Found::Unstored(turn) => self.turn = Some(turn),
+            }
+        }
+        make(self)
+    }
+
     /// Releases what the dataset's rows say. `prepare`, as the role that reads them: checks what is
     /// public about the source and the mechanism, and plans the reading. `tell`: measures what was
     /// read, and makes of it what the caller gets.
     ///
-    /// Errors: the dataset's tables are not what was declared; those of `prepare`; the ledger's
-    /// refusal; and those of `tell`, which depend on no private row.
-    pub(crate) fn of_rows<M: Costs, R: Reading, T>(
+    /// Errors: the dataset's tables are not what was declared; those of `prepare`; the caller may
+    /// release only with a name; the ledger's refusal; and those of `tell`, which depend on no
+    /// private row.
+    pub(crate) fn of_rows<M: Costs, R: Reading, T: Storable>(
         self,
         prepare: impl FnOnce(&Source) -> Result<(M, R)>,
         tell: impl FnOnce(R::Truth, LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
@@ -59,18 +89,44 @@ impl Asked<'_> {
 
     /// Releases what the caller hands over as counted from the dataset's rows.
     ///
-    /// Errors: the ledger's refusal, and those of `tell`.
-    pub(crate) fn of_given<M: Costs, T>(
+    /// Errors: the caller may release only with a name; the ledger's refusal; those of `tell`.
+    pub(crate) fn of_given<M: Costs, T: Storable>(
         self,
         mechanism: M,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
-        let Asked { dataset, progress, promise, about } = self;
+        let Asked { dataset, progress, promise, turn, about } = self;
         let mut words = words_from_system().map_err(internal)?;
         progress.phase(Phase::Charging);
-        let account = dataset.account(progress.function(), promise, about);
+        let account = dataset.account(progress.function(), promise.clone(), about)?;
         let receipt = Receipt::charged(mechanism, &account)?;
-        after_charge(receipt, |receipt| tell(receipt, &mut words))
+        let charged = receipt.entry().notice.clone();
+        let told = after_charge(receipt, |receipt| {
+            let charge = receipt.entry().id;
+            let told = tell(receipt, &mut words)?;
+            let Some(promise) = &promise else { return Ok(told) };
+            progress.phase(Phase::Storing);
+            keep(dataset, promise, charge, told).map_err(Failure::Store)
+        })?;
+        // who waits for the name need not wait for this client
+        drop(turn);
+        if let Some(charged) = charged {
+            pgrx::notice!("{charged}");
+        }
+        Ok(told)
+    }
+}
+
+/// Stores what was measured. Gives what is stored: it, or what another attempt at the same release
+/// has stored before.
+fn keep<T: Storable>(dataset: &Dataset, promise: &Promise, charge: i64, told: T) -> Result<T> {
+    let content = StoredContent { charge, content: told.content() };
+    if store(dataset, &promise.name, &content)? == Outcome::Stored {
+        return Ok(told);
+    }
+    match stored_release(dataset, promise)? {
+        Some(id) => T::read(id),
+        None => Err(internal("a release was stored, and is gone")),
     }
 }
 

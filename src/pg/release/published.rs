@@ -1,11 +1,11 @@
 //! Stored releases as everyone may read them: what they hold, and by what they were made.
 
-use super::stored::read_release;
+use super::stored::read_regions;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{Mechanism, ReleaseRequest, Tree};
 use crate::pg::errors::{Result, error, internal, unfit};
 use crate::pg::server::catalog::read_catalog;
-use crate::pg::server::select::read_rows;
+use crate::pg::server::select::{as_of_now, exists, read_rows};
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use serde::Deserialize;
@@ -20,12 +20,14 @@ pub(crate) struct Published {
     epsilons: Option<Vec<Option<f64>>>,
 }
 
-/// What it was asked for.
+/// What it was asked for: a hierarchy, or one histogram by a method.
 #[derive(Deserialize)]
 struct Parameters {
     epsilon: f64,
+    #[serde(default)]
     estimators: Vec<String>,
-    consistency: String,
+    method: Option<String>,
+    consistency: Option<String>,
     max_size: i64,
     budget_shares: Option<Vec<f64>>,
 }
@@ -38,23 +40,31 @@ impl Published {
             "SELECT dataset, release, level, path, size, groups FROM dp.release_rows WHERE false",
             |_| Ok(()),
         )?;
+        let which = format!("= ({}, {})", quote_literal(dataset), quote_literal(release));
+        let shown = as_of_now(|| {
+            exists(&format!(
+                "SELECT FROM dp.releases WHERE (dataset, name) {which} AND status <> 'retracted'"
+            ))
+        })?;
         let sql = format!(
             "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, d.max_rows_per_unit, \
                     r.parameters::text, r.level_epsilons \
                FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset \
-              WHERE d.name = {} AND d.dropped_at IS NULL AND r.name = {} \
-                AND r.released_at IS NOT NULL",
-            quote_literal(dataset),
-            quote_literal(release)
+              WHERE (r.dataset_name, r.name) {which} AND {shown} \
+                AND r.released_at IS NOT NULL AND r.status <> 'retracted' \
+                AND EXISTS (SELECT FROM dp.release_region AS g WHERE g.release = r.id)"
         );
         let mut found = None;
         read_catalog(&sql, |row| {
             let parameters: String = row.get(4).unwrap_or_default();
+            let asked: Parameters = serde_json::from_str(&parameters).map_err(internal)?;
+            let levels = row.get::<i32>(2).unwrap_or(1).unsigned_abs() as usize;
             found = Some(Published {
                 id: row.get(1).unwrap_or_default(),
-                levels: row.get::<i32>(2).unwrap_or(1).unsigned_abs() as usize,
+                // one histogram is its own root
+                levels: if asked.method.is_some() { 1 } else { levels },
                 rows_per_unit: row.get::<i32>(3).unwrap_or(1).unsigned_abs(),
-                asked: serde_json::from_str(&parameters).map_err(internal)?,
+                asked,
                 epsilons: row.get(5),
             });
             Ok(())
@@ -62,9 +72,15 @@ impl Published {
         found.ok_or_else(|| {
             error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                format!("release \"{release}\" of dataset \"{dataset}\" does not exist"),
+                format!(
+                    "release \"{release}\" of dataset \"{dataset}\" does not exist, or has no \
+                     histograms"
+                ),
             )
-            .set_hint("The view dp.releases lists the stored releases.")
+            .set_hint(
+                "The view dp.releases lists the stored releases, dp.range_rows the error bands of \
+                 ranges.",
+            )
         })
     }
 
@@ -74,8 +90,8 @@ impl Published {
         let mechanism = Mechanism::new(&ReleaseRequest {
             levels: self.levels,
             epsilon: asked.epsilon,
-            estimators: asked.estimators.clone(),
-            consistency: asked.consistency.clone(),
+            estimators: asked.method.iter().chain(&asked.estimators).cloned().collect(),
+            consistency: asked.consistency.clone().unwrap_or_else(|| "none".to_string()),
             max_size: asked.max_size,
             shares: asked.budget_shares.clone(),
             rows_per_unit: self.rows_per_unit,
@@ -90,7 +106,7 @@ impl Published {
 
     /// The regions, and one histogram for each in their order.
     pub(crate) fn regions(&self) -> Result<(Tree, Vec<DpCoco>)> {
-        let stored = read_release(self.id)?;
+        let stored = read_regions(self.id)?;
         let leaves = stored.iter().filter(|(path, _)| path.len() + 1 == self.levels);
         let leaves: Vec<(Vec<String>, Coco)> =
             leaves.map(|(path, _)| (path.clone(), Coco::default())).collect();

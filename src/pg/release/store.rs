@@ -1,7 +1,7 @@
 //! Storing a named release, before anybody sees it: a worker does it in a transaction of its own,
 //! which is committed whatever becomes of the caller's.
 
-use super::content::StoredContent;
+use super::content::{Content, StoredContent, StoredNumbers, StoredRegion, StoredSum};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
@@ -10,6 +10,7 @@ use crate::pg::server::worker::{Errand, Unanswered, ask, serve};
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// More patient than a charge: a release that cannot be stored has to be made anew.
@@ -22,7 +23,7 @@ const STORE: Errand = Errand {
 
 /// What became of a release that was to be stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(super) enum Outcome {
     Stored,
     /// Another attempt at the same release was first. What this one measured is for nobody.
     OtherStored,
@@ -32,7 +33,7 @@ pub(crate) enum Outcome {
 /// also if the caller is cancelled.
 ///
 /// Error: it could not be stored.
-pub(crate) fn store(dataset: &Dataset, name: &str, content: &StoredContent) -> Result<Outcome> {
+pub(super) fn store(dataset: &Dataset, name: &str, content: &StoredContent) -> Result<Outcome> {
     let failed = |reason| not_stored(&dataset.name, name, reason);
     let answer = ask(&STORE, content.charge, &content.to_bytes()).map_err(failed)?;
     Ok(if answer == STORED { Outcome::Stored } else { Outcome::OtherStored })
@@ -73,28 +74,43 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
     // Whoever holds one of the tables is waited for before anything is written: what a store that
     // fails has written could be measured.
     Spi::run(
-        "LOCK TABLE dp.release, dp.release_region, dp.release_measurement IN ROW EXCLUSIVE MODE",
+        "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
+                    dp.release_bins IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
-    let level_epsilons = Some(&content.level_epsilons).filter(|levels| !levels.is_empty());
+    let level_epsilons = match &content.content {
+        Content::Regions { level_epsilons, .. } if !level_epsilons.is_empty() => {
+            Some(level_epsilons.clone())
+        }
+        _ => None,
+    };
     let release =
         Spi::connect_mut(|client| -> std::result::Result<Option<i64>, pgrx::spi::Error> {
             let rows = client.update(
-                "UPDATE dp.release SET released_at = clock_timestamp(), level_epsilons = $2 \
+                "UPDATE dp.release SET released_at = t.now, status_since = t.now, \
+                        level_epsilons = $2 \
+               FROM (SELECT clock_timestamp()) AS t (now) \
               WHERE charge = $1 AND released_at IS NULL RETURNING id",
                 None,
-                &[content.charge.into(), level_epsilons.cloned().into()],
+                &[content.charge.into(), level_epsilons.into()],
             )?;
             rows.into_iter().next().map_or(Ok(None), |row| row.get(1))
         })
         .map_err(internal)?;
     let Some(release) = release else { return Ok(OTHER_STORED.to_vec()) };
-    insert_regions(release, &content)?;
-    insert_measurements(release, &content)?;
+    match &content.content {
+        Content::Regions { regions, measurements, .. } => {
+            insert_regions(release, regions)?;
+            insert_measurements(release, measurements)?;
+        }
+        Content::RangeSums(sums) => insert_sums(release, sums)?,
+        Content::Ranges(bytes) => insert_ranges(release, bytes)?,
+    }
+    Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
     Ok(STORED.to_vec())
 }
 
-fn insert_regions(release: i64, content: &StoredContent) -> Result<()> {
+fn insert_regions(release: i64, regions: &[StoredRegion]) -> Result<()> {
     let histogram_type = extension_type("dp_coco")?;
     let types = [
         PgBuiltInOids::INT8OID.into(),
@@ -107,7 +123,7 @@ fn insert_regions(release: i64, content: &StoredContent) -> Result<()> {
         client.prepare_mut(sql, &types).map(|statement| statement.keep())
     })
     .map_err(internal)?;
-    for (n, region) in (0i64..).zip(&content.regions) {
+    for (n, region) in (0i64..).zip(regions) {
         pgrx::check_for_interrupts!();
         // a connection for each, which ends with the memory that its arguments take
         Spi::connect_mut(|client| {
@@ -123,11 +139,11 @@ fn insert_regions(release: i64, content: &StoredContent) -> Result<()> {
     Ok(())
 }
 
-fn insert_measurements(release: i64, content: &StoredContent) -> Result<()> {
+fn insert_measurements(release: i64, measurements: &[StoredNumbers]) -> Result<()> {
     let sql = "INSERT INTO dp.release_measurement \
                    (release, n, first_look, kind, first_place, \"values\", scale) \
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    for numbers in &content.measurements {
+    for numbers in measurements {
         pgrx::check_for_interrupts!();
         Spi::connect_mut(|client| {
             let arguments = [
@@ -144,4 +160,39 @@ fn insert_measurements(release: i64, content: &StoredContent) -> Result<()> {
         .map_err(internal)?;
     }
     Ok(())
+}
+
+fn insert_sums(release: i64, sums: &[StoredSum]) -> Result<()> {
+    let text = |end: &Option<Cow<str>>| end.as_deref().map(str::to_string);
+    let grains: Vec<&str> = sums.iter().map(|sum| sum.grain.as_ref()).collect();
+    let lowers: Vec<Option<String>> = sums.iter().map(|sum| text(&sum.lower)).collect();
+    let uppers: Vec<Option<String>> = sums.iter().map(|sum| text(&sum.upper)).collect();
+    let values: Vec<f64> = sums.iter().map(|sum| sum.sum).collect();
+    let deviations: Vec<f64> = sums.iter().map(|sum| sum.stddev).collect();
+    Spi::run_with_args(
+        "INSERT INTO dp.release_sum (release, n, grain, lower_bound, upper_bound, sum, stddev) \
+         SELECT $1, t.n - 1, t.grain, t.lower, t.upper, t.sum, t.stddev \
+           FROM unnest($2::text[], $3::text[], $4::text[], $5::float8[], $6::float8[]) \
+                WITH ORDINALITY AS t (grain, lower, upper, sum, stddev, n)",
+        &[
+            release.into(),
+            grains.into(),
+            lowers.into(),
+            uppers.into(),
+            values.into(),
+            deviations.into(),
+        ],
+    )
+    .map_err(internal)
+}
+
+fn insert_ranges(release: i64, bytes: &[u8]) -> Result<()> {
+    let ranges_type = extension_type("dp_ranges")?;
+    // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
+    let ranges = unsafe { DatumWithOid::new(bytes, ranges_type) };
+    Spi::run_with_args(
+        "INSERT INTO dp.release_bins (release, ranges) VALUES ($1, $2)",
+        &[release.into(), ranges],
+    )
+    .map_err(internal)
 }

@@ -1,17 +1,21 @@
 //! Releases that are stored under a name, and served again without a charge.
 
-use super::content::ReleasedRegions;
+use crate::coco::DpCoco;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, error};
+use crate::pg::errors::{Result, error, internal};
 use crate::pg::ledger::account::Promise;
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::locks::{PrivateLock, Turn};
+use crate::ranges::DpRanges;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
+/// The regions of a release, level by level: their paths and histograms.
+pub(crate) type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
+
 /// What there is under a name.
-pub(crate) enum Found {
+pub(super) enum Found {
     /// The number of a stored release.
     Stored(i64),
     /// Nothing that could be served: whoever has the turn may make it, others wait meanwhile.
@@ -24,7 +28,7 @@ pub(crate) enum Found {
 /// ever.
 ///
 /// Error: something else was asked for by that name.
-pub(crate) fn find_release(dataset: &Dataset, promise: &Promise) -> Result<Found> {
+pub(super) fn find_release(dataset: &Dataset, promise: &Promise) -> Result<Found> {
     if let Some(id) = stored_release(dataset, promise)? {
         return Ok(Found::Stored(id));
     }
@@ -33,51 +37,74 @@ pub(crate) fn find_release(dataset: &Dataset, promise: &Promise) -> Result<Found
     Ok(since.map_or(Found::Unstored(turn), Found::Stored))
 }
 
-/// Error: something else was asked for by that name.
-pub(crate) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Option<i64>> {
+/// Errors: something else was asked for by that name; it was retracted, or is of an earlier dataset
+/// of that name.
+pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Option<i64>> {
     let sql = format!(
-        "SELECT id, parameters = {}::jsonb, released_at IS NOT NULL \
-           FROM dp.release WHERE dataset = {} AND name = {}",
+        "SELECT id, parameters = {}::jsonb, released_at IS NOT NULL, status = 'retracted', \
+                dataset = {id} \
+           FROM dp.release \
+          WHERE name = {} \
+            AND (dataset = {id} OR dataset_name = {} AND released_at IS NOT NULL \
+                                   AND status <> 'retracted')",
         quote_literal(promise.parameters.to_string()),
-        dataset.id,
-        quote_literal(&promise.name)
+        quote_literal(&promise.name),
+        quote_literal(&dataset.name),
+        id = dataset.id,
     );
-    let mut found = None;
+    let mut found = Ok(None);
     read_catalog(&sql, |row| {
-        let id: Option<i64> = row.get(1);
-        let (same, is_stored) = (row.get(2).unwrap_or(false), row.get(3).unwrap_or(false));
-        found = id.map(|id| (id, same, is_stored));
+        let [same, is_stored, retracted, own] = [2, 3, 4, 5].map(|n| row.get(n).unwrap_or(false));
+        let taken = |why: Taken| Err(taken(dataset, &promise.name, why));
+        found = match (own, retracted, same) {
+            (false, ..) => taken(Taken::EarlierDataset),
+            (_, true, _) => taken(Taken::Retracted),
+            (.., false) => taken(Taken::OtherParameters { is_stored }),
+            (.., true) => Ok(row.get(1).filter(|_: &i64| is_stored)),
+        };
         Ok(())
     })?;
-    match found {
-        Some((_, false, is_stored)) => Err(other_parameters(dataset, &promise.name, is_stored)),
-        Some((id, _, true)) => Ok(Some(id)),
-        Some((.., false)) | None => Ok(None),
-    }
+    found
 }
 
-fn other_parameters(dataset: &Dataset, name: &str, is_stored: bool) -> ErrorReport {
-    let hint = if is_stored {
-        "dp.releases shows its parameters. Nothing was spent. Choose another name."
-    } else {
-        "It is charged, and not stored yet: dp.unstored_charges shows its parameters to the \
-         dataset's owner. Nothing was spent. Choose another name."
-    };
-    error(
-        PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
-        format!(
-            "release \"{name}\" of dataset \"{}\" exists already with other parameters",
-            dataset.name
+/// Why a name cannot be had.
+enum Taken {
+    OtherParameters { is_stored: bool },
+    Retracted,
+    EarlierDataset,
+}
+
+fn taken(dataset: &Dataset, name: &str, why: Taken) -> ErrorReport {
+    let release = format!("release \"{name}\" of dataset \"{}\"", dataset.name);
+    let (what, hint) = match why {
+        Taken::OtherParameters { is_stored: true } => (
+            "exists already with other parameters",
+            "dp.releases shows its parameters. Nothing was spent. Choose another name.",
         ),
-    )
-    .set_hint(hint)
+        Taken::OtherParameters { is_stored: false } => (
+            "exists already with other parameters",
+            "It is charged, and not stored yet: dp.unstored_charges shows its parameters to the \
+             dataset's owner. Nothing was spent. Choose another name.",
+        ),
+        Taken::Retracted => (
+            "was retracted",
+            "Nothing was spent. Choose another name; its owner can publish it again with \
+             dp_set_status.",
+        ),
+        Taken::EarlierDataset => (
+            "is of an earlier dataset of that name, and still published",
+            "Nothing was spent. Choose another name; its owner can retract it with dp_set_status.",
+        ),
+    };
+    error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, format!("{release} {what}")).set_hint(hint)
 }
 
-/// Finds a stored release, whatever its parameters.
+/// Finds a stored release of a hierarchy, whatever its parameters.
 pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Option<i64>> {
     let sql = format!(
-        "SELECT id FROM dp.release \
-          WHERE dataset = {} AND name = {} AND released_at IS NOT NULL",
+        "SELECT r.id FROM dp.release AS r JOIN dp.charge AS c ON c.id = r.charge \
+          WHERE r.dataset = {} AND r.name = {} AND r.released_at IS NOT NULL \
+            AND r.status <> 'retracted' AND c.function = 'dp_hierarchy_release'",
         dataset.id,
         quote_literal(name)
     );
@@ -90,7 +117,7 @@ pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Opti
 }
 
 /// The regions of a stored release and their histograms, level by level.
-pub(crate) fn read_release(id: i64) -> Result<ReleasedRegions> {
+pub(crate) fn read_regions(id: i64) -> Result<ReleasedRegions> {
     let sql =
         format!("SELECT path, histogram FROM dp.release_region WHERE release = {id} ORDER BY n");
     let mut regions = Vec::new();
@@ -99,4 +126,25 @@ pub(crate) fn read_release(id: i64) -> Result<ReleasedRegions> {
         Ok(())
     })?;
     Ok(regions)
+}
+
+/// The answers of stored range sums.
+pub(super) fn read_sums(id: i64) -> Result<Vec<(f64, f64)>> {
+    let sql = format!("SELECT sum, stddev FROM dp.release_sum WHERE release = {id} ORDER BY n");
+    let mut answers = Vec::new();
+    read_catalog(&sql, |row| {
+        answers.push((row.get(1).unwrap_or_default(), row.get(2).unwrap_or_default()));
+        Ok(())
+    })?;
+    Ok(answers)
+}
+
+/// A stored release of bins.
+pub(super) fn read_ranges(id: i64) -> Result<DpRanges> {
+    let mut ranges = None;
+    read_catalog(&format!("SELECT ranges FROM dp.release_bins WHERE release = {id}"), |row| {
+        ranges = row.get(1);
+        Ok(())
+    })?;
+    ranges.ok_or_else(|| internal("the bins of a stored release are missing"))
 }

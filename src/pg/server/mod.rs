@@ -20,4 +20,5 @@ pub(super) mod settings;
 pub(super) mod state;
 pub(super) mod surroundings;
 pub(super) mod temporary_file;
+pub(super) mod transaction;
 pub(super) mod worker;

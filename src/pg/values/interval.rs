@@ -8,6 +8,7 @@ use pgrx::datum::{Datum, Interval, Range, RangeBound, UnboxDatum};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{FromDatum, IntoDatum};
+use std::ffi::CStr;
 
 /// A range of integers, `upper` not included; None is no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,6 +46,44 @@ impl SqlRange {
         let limit = |end: Option<i64>| end.filter(|time| !infinite(*time));
         Some(BinRange { lower: limit(lower), upper: limit(upper) })
     }
+}
+
+/// The ends of a range as text: numbers, or times as ISO 8601 has them, those with a time zone in
+/// UTC. None where there is no limit.
+pub(crate) struct RangeEnds {
+    pub(crate) lower: Option<String>,
+    pub(crate) upper: Option<String>,
+}
+
+impl SqlRange {
+    /// Of a range of values of that type: bigint, date, timestamp or timestamptz. An empty one ends
+    /// where it begins, at 0.
+    pub(crate) fn ends(&self, type_oid: Oid) -> RangeEnds {
+        let empty = BinRange { lower: Some(0), upper: Some(0) };
+        let BinRange { lower, upper } = match type_oid {
+            pg_sys::INT8OID => self.half_open(),
+            _ => self.finite(type_oid),
+        }
+        .unwrap_or(empty);
+        let text = |end: i64| match type_oid {
+            pg_sys::INT8OID => end.to_string(),
+            _ => iso_text(end, type_oid),
+        };
+        RangeEnds { lower: lower.map(text), upper: upper.map(text) }
+    }
+}
+
+/// A date or time as PostgreSQL's JSON writes it, whatever the session's settings are.
+fn iso_text(value: i64, type_oid: Oid) -> String {
+    let utc: std::ffi::c_int = 0;
+    // SAFETY: dates and times are passed by value; the text is a new one that ends with a zero.
+    let text = unsafe {
+        let zone =
+            if type_oid == pg_sys::TIMESTAMPTZOID { &raw const utc } else { std::ptr::null() };
+        let datum = pg_sys::Datum::from(value);
+        CStr::from_ptr(pg_sys::JsonEncodeDateTime(std::ptr::null_mut(), datum, type_oid, zone))
+    };
+    text.to_string_lossy().into_owned()
 }
 
 impl FromDatum for SqlRange {
@@ -126,6 +165,14 @@ pub(crate) struct TimeAxis {
 }
 
 impl Axis {
+    /// The type of its values; all integers count as bigint.
+    pub(crate) fn type_oid(self) -> Oid {
+        match self {
+            Axis::Number => pg_sys::INT8OID,
+            Axis::Time(axis) => axis.type_oid,
+        }
+    }
+
     /// The bin of a value as PostgreSQL stores it, the nearest one within the bounds. Infinite
     /// times are stored as the largest and smallest numbers.
     #[inline]

@@ -1,0 +1,192 @@
+-- What can be checked elsewhere: the ledger's chain, and certificates of stored releases ---------
+
+-- The whole chain of hashes is for everyone, so that nobody's entries can be rewritten behind the
+-- back of whoever kept one; what an entry says is for the dataset's owner, as in dp.ledger.
+CREATE VIEW dp.ledger_chain WITH (security_barrier) AS
+    SELECT c.id, pg_catalog.encode(lag(c.hash) OVER (ORDER BY c.id), 'hex') AS previous_hash,
+           CASE WHEN pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+                THEN dp.charge_entry(c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
+                                     c.function, c.epsilon, c.delta, c.rho, c.parameters)
+           END AS entry,
+           pg_catalog.encode(c.hash, 'hex') AS hash
+      FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset;
+COMMENT ON VIEW dp.ledger_chain IS
+    'the ledger as its hashes are made, with what your own entries say: for a copy elsewhere';
+COMMENT ON COLUMN dp.ledger_chain.id IS 'the number of the charge: without gaps, over all datasets';
+COMMENT ON COLUMN dp.ledger_chain.previous_hash IS
+    'the hash of the entry before in hexadecimal, NULL for the first';
+COMMENT ON COLUMN dp.ledger_chain.entry IS
+    'what is hashed after it, an array of JSON, NULL where the dataset is not yours';
+COMMENT ON COLUMN dp.ledger_chain.hash IS 'SHA-256 of these two in hexadecimal';
+
+-- Nothing in it is more than the release itself tells, its charge, and how its dataset was declared.
+-- An optional field is left out where nothing is known.
+CREATE VIEW dp.release_certificates WITH (security_barrier) AS
+    SELECT d.name AS dataset, r.name AS release,
+           pg_catalog.jsonb_build_object(
+               'release', jsonb_strip_nulls(jsonb_build_object(
+                   'dataset', d.name, 'name', r.name, 'function', c.function,
+                   'charged_at', t.charged_at, 'charged_by', c.charged_by,
+                   'stored_at', t.stored_at, 'regions_per_level', l.regions))
+                   || jsonb_build_object('arguments', r.parameters),
+               'flavour', jsonb_build_object(
+                   'definition', CASE WHEN c.delta = 0 THEN 'pure differential privacy'
+                                      ELSE 'approximate differential privacy' END,
+                   'model', 'central',
+                   'neighbours', 'one unit more or less'),
+               'unit', CASE
+                   WHEN d.privacy_unit IS NOT NULL
+                   THEN jsonb_build_object('is', 'all rows with one value of a column',
+                                           'column', d.privacy_unit,
+                                           'max_rows_per_unit', d.max_rows_per_unit)
+                   WHEN d.size_column IS NOT NULL
+                   THEN jsonb_build_object('is', 'one more or less of what a column counts',
+                                           'column', d.size_column)
+                   ELSE jsonb_build_object('is', 'one row of the private table') END,
+               'parameters', jsonb_build_object(
+                   'epsilon', trim_scale(c.epsilon), 'delta', trim_scale(c.delta),
+                   'rho', trim_scale(c.rho)),
+               'mechanism', c.parameters,
+               'public', jsonb_build_object(
+                   'groups', coalesce('those of the table ' || d.groups_name,
+                                      'those that occur in the rows, by declaration'),
+                   'group_key', d.group_key, 'hierarchy', d.hierarchy),
+               'not_protected', 'what is public, how long a release takes, and what'
+                                ' docs/guarantee.md#what-remains says',
+               'accuracy', CASE
+                   WHEN r.level_epsilons IS NULL THEN '{}'
+                   ELSE jsonb_build_object(
+                       'level_epsilons', r.level_epsilons,
+                       'error_bars', format('dp_hierarchy_intervals(%L, %L)', d.name, r.name)) END,
+               'implementation', jsonb_build_object(
+                   'pg_dp', x.extversion, 'postgresql', current_setting('server_version'),
+                   'guarantee', 'docs/guarantee.md'),
+               'ledger', jsonb_strip_nulls(jsonb_build_object(
+                   'id', c.id,
+                   'previous_hash', (SELECT encode(p.hash, 'hex') FROM dp.charge AS p
+                                      WHERE p.id = c.id - 1),
+                   'entry', dp.charge_entry(c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
+                                            c.function, c.epsilon, c.delta, c.rho, c.parameters),
+                   'hash', encode(c.hash, 'hex'))))
+           || CASE WHEN l.regions IS NULL THEN '{}' ELSE jsonb_build_object('rows', s.rows) END
+               AS certificate
+      FROM dp.shown_release AS o
+      JOIN dp.release AS r ON r.id = o.id
+      JOIN dp.dataset AS d ON d.id = r.dataset
+      JOIN dp.charge AS c ON c.id = r.charge
+      JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
+     CROSS JOIN LATERAL (
+        SELECT to_char(c.charged_at AT TIME ZONE 'UTC', f.format),
+               to_char(r.released_at AT TIME ZONE 'UTC', f.format)
+          FROM (VALUES ('YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) AS f (format)
+      ) AS t (charged_at, stored_at)
+     CROSS JOIN LATERAL (
+        SELECT jsonb_agg(n.regions ORDER BY n.level)
+          FROM (SELECT cardinality(g.path) AS level, count(*) AS regions
+                  FROM dp.release_region AS g WHERE g.release = r.id GROUP BY level) AS n
+      ) AS l (regions)
+     CROSS JOIN LATERAL ( -- as COPY writes them
+        SELECT jsonb_build_object(
+                   'columns', 'level,path,size,groups', 'count', count(*),
+                   'sha256', encode(sha256(convert_to(
+                       coalesce(string_agg(v.line || E'\n', '' ORDER BY v.line COLLATE "C"), ''),
+                       'UTF8')), 'hex'))
+          FROM dp.release_region AS g
+         CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
+         CROSS JOIN LATERAL (
+            SELECT concat_ws(',', cardinality(g.path),
+                             CASE WHEN g.path::text ~ '[",\n\r]'
+                                  THEN '"' || replace(g.path::text, '"', '""') || '"'
+                                  ELSE g.path::text END,
+                             h.size, h.groups)
+          ) AS v (line)
+         WHERE g.release = r.id
+      ) AS s (rows);
+COMMENT ON VIEW dp.release_certificates IS
+    'what stored releases promise, their charge, and a checksum of their rows: see dp_certificate';
+COMMENT ON COLUMN dp.release_certificates.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_certificates.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_certificates.certificate IS 'what dp_certificate returns, but "total"';
+
+GRANT SELECT ON dp.ledger_chain, dp.release_certificates TO PUBLIC;
+
+CREATE FUNCTION @extschema@.dp_certificate(dataset text, release text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    result jsonb;
+BEGIN
+    IF dataset IS NULL OR release IS NULL THEN
+        RAISE '% must not be NULL', CASE WHEN dataset IS NULL THEN 'dataset' ELSE 'release' END
+            USING ERRCODE = 'null_value_not_allowed', HINT = 'Name a stored release.';
+    END IF;
+    SELECT c.certificate INTO result FROM dp.release_certificates AS c
+     WHERE (c.dataset, c.release) = ($1, $2);
+    IF NOT FOUND THEN
+        RAISE 'release "%" of dataset "%" does not exist', release, dataset
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'The view dp.releases lists the stored releases.';
+    END IF;
+    -- what all releases together have cost is for those who may release
+    RETURN result || coalesce((
+        SELECT jsonb_build_object('total', jsonb_strip_nulls(jsonb_build_object(
+                   'at', to_char(statement_timestamp() AT TIME ZONE 'UTC',
+                                 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                   'releases', d.releases,
+                   'epsilon_budget', d.epsilon_budget, 'epsilon_spent', d.epsilon_spent,
+                   'delta_budget', d.delta_budget, 'delta_spent', d.delta_spent,
+                   -- others do not see them all
+                   'adds_up_with', CASE WHEN pg_has_role(d.owner, 'USAGE')
+                                        THEN d.shares_rows_with END)))
+          FROM dp.datasets AS d WHERE d.name = $1), '{}');
+END $$;
+COMMENT ON FUNCTION @extschema@.dp_certificate(text, text) IS
+    'what a stored release promises, its entry of the ledger, and a checksum of its rows';
+
+CREATE FUNCTION @extschema@.dp_certificate_text(dataset text, release text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT format(E'Certificate of release "%s" of dataset "%s"\n\n', p.release ->> 'name',
+                  p.release ->> 'dataset')
+           || (SELECT string_agg(rpad(line.label, 15) || line.value || E'\n', '' ORDER BY line.n)
+                 FROM (VALUES
+        (1, 'Hidden', concat(p.unit ->> 'is', ': ' || (p.unit ->> 'column'),
+                             ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used')),
+        (2, 'Promise', format('%s in the %s model, for %s', p.flavour ->> 'definition',
+                              p.flavour ->> 'model', p.flavour ->> 'neighbours')),
+        (3, 'Loss', format('epsilon %s, delta %s; in zCDP rho %s', p.parameters ->> 'epsilon',
+                           p.parameters ->> 'delta', p.parameters ->> 'rho')),
+        (4, 'All releases',
+         format('%s, which together cost epsilon %s of %s, delta %s of %s', p.total ->> 'releases',
+                p.total ->> 'epsilon_spent', p.total ->> 'epsilon_budget',
+                p.total ->> 'delta_spent', p.total ->> 'delta_budget')),
+        (5, '', 'and add up with those of ' || nullif(p.total ->> 'adds_up_with', '[]')),
+        (6, 'Made by', format('%s %s', p.release ->> 'function', p.release ->> 'arguments')),
+        (7, 'Mechanism', p.mechanism::text),
+        (8, 'Accuracy',
+         format('levels were measured with epsilon %s, error bars by %s',
+                p.accuracy ->> 'level_epsilons', p.accuracy ->> 'error_bars')),
+        (9, 'Public', format('the groups: %s', p.public ->> 'groups')),
+        (10, '', format('group key %s, hierarchy %s', p.public ->> 'group_key',
+                        p.public ->> 'hierarchy')),
+        (11, 'Not protected', p.not_protected),
+        (12, 'Charged', format('%s, by %s', p.release ->> 'charged_at',
+                               p.release ->> 'charged_by')),
+        (13, 'Stored', p.release ->> 'stored_at'),
+        (14, 'Software', format('pg_dp %s, PostgreSQL %s', p.implementation ->> 'pg_dp',
+                                p.implementation ->> 'postgresql')),
+        (15, 'Ledger entry', format('%s, SHA-256 %s', p.ledger ->> 'id', p.ledger ->> 'hash')),
+        (16, 'Rows', format('%s, SHA-256 %s', p.rows ->> 'count', p.rows ->> 'sha256'))
+                      ) AS line (n, label, value)
+                WHERE line.value IS NOT NULL
+                  -- what is not known, or not for the caller
+                  AND (line.n <> 4 OR p.total IS NOT NULL)
+                  AND (line.n <> 8 OR p.accuracy ? 'level_epsilons')
+                  AND (line.n <> 16 OR p.rows IS NOT NULL))
+      FROM jsonb_to_record(@extschema@.dp_certificate(dataset, release)) AS p (
+               release jsonb, flavour jsonb, unit jsonb, parameters jsonb, mechanism jsonb,
+               public jsonb, not_protected text, accuracy jsonb, implementation jsonb, ledger jsonb,
+               rows jsonb, total jsonb);
+END;
+COMMENT ON FUNCTION @extschema@.dp_certificate_text(text, text) IS
+    'dp_certificate as a page to read';

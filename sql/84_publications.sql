@@ -1,0 +1,238 @@
+
+-- Publications ----------------------------------------------------------------------------------
+
+-- Between dp.quote_next(true) and dp.quote_next(false) a release goes as far as its charge, which is
+-- noted, and ends with an error. So several can be charged together before the first is made.
+CREATE FUNCTION dp.quote_start() RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_quote_start_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp.quote_start() IS 'inside of dp_publish: forgets what was quoted';
+
+CREATE FUNCTION dp.quote_next(is_next boolean) RETURNS integer
+    AS 'MODULE_PATHNAME', 'dp_quote_next_wrapper' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp.quote_next(boolean) IS
+    'inside of dp_publish: has the next release quoted, and tells how many were';
+
+CREATE FUNCTION dp.charge_quoted(name text, releases jsonb) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_charge_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp.charge_quoted(text, jsonb) IS
+    'inside of dp_publish: charges all that was quoted, or nothing';
+
+CREATE FUNCTION dp.try_quoted(name text, releases jsonb)
+    RETURNS TABLE (epsilon text, problem text)
+    AS 'MODULE_PATHNAME', 'dp_try_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp.try_quoted(text, jsonb) IS
+    'inside of dp_publish_check: what charging all that was quoted would come to';
+
+CREATE FUNCTION dp.show_publication(name text) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'dp_show_publication_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp.show_publication(text) IS
+    'inside of dp_publish: shows a publication, all of whose releases are stored';
+
+-- One of releases as a call with a value for each argument, in the type that the function has.
+CREATE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums}';
+    called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
+    given jsonb;
+    range_type regtype;
+    call text;
+BEGIN
+    IF jsonb_typeof(release) IS DISTINCT FROM 'object' OR release ->> 'dataset' IS NULL THEN
+        RAISE 'releases: % is no object with a dataset', coalesce(release::text, 'NULL')
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
+    END IF;
+    IF called <> ALL (names) THEN
+        RAISE 'releases: function "%" cannot be published', called
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = format('One of %s. What the caller counts the caller has to release.',
+                                array_to_string(names, ', '));
+    END IF;
+    given := jsonb_build_object('name', publication) || (release - 'function');
+
+    -- the type of ranges is that of the column
+    SELECT t.ranges INTO range_type
+      FROM dp.datasets AS d
+      JOIN pg_attribute AS a ON a.attrelid = d.entities AND a.attname = given ->> 'value_column'
+      JOIN (VALUES ('int2'::regtype, 'int8range[]'::regtype),
+                   ('int4'::regtype, 'int8range[]'::regtype),
+                   ('int8'::regtype, 'int8range[]'::regtype),
+                   ('date'::regtype, 'daterange[]'::regtype),
+                   ('timestamp'::regtype, 'tsrange[]'::regtype),
+                   ('timestamptz'::regtype, 'tstzrange[]'::regtype)) AS t (of, ranges)
+           ON t.of = a.atttypid
+     WHERE d.name = given ->> 'dataset';
+
+    -- All arguments, each in its type: no other function in the extension's schema fits as well.
+    SELECT format('SELECT count(*) FROM %s(%s)', p.oid::regproc, string_agg(
+               format('CAST(%s AS %s)',
+                      CASE WHEN given ? p.proargnames[i.n] THEN quote_nullable(v.value)
+                           ELSE coalesce(pg_get_function_arg_default(p.oid, i.n), 'NULL') END,
+                      format_type(p.proargtypes[i.n - 1], NULL)),
+               ', ' ORDER BY i.n))
+      INTO call
+      FROM pg_proc AS p
+      JOIN pg_depend AS e ON e.classid = 'pg_proc'::regclass AND e.objid = p.oid
+                             AND e.deptype = 'e'
+      JOIN pg_extension AS x ON e.refclassid = 'pg_extension'::regclass AND e.refobjid = x.oid
+                                AND x.extname = 'pg_dp'
+     CROSS JOIN LATERAL generate_series(1, p.pronargs) AS i (n)
+     CROSS JOIN LATERAL (
+        SELECT CASE jsonb_typeof(given -> p.proargnames[i.n])
+                   WHEN 'array' THEN
+                       (SELECT array_agg(a.value)::text
+                          FROM jsonb_array_elements_text(given -> p.proargnames[i.n]) AS a (value))
+                   ELSE given ->> p.proargnames[i.n] END
+      ) AS v (value)
+     WHERE p.proname = called AND p.proargnames[1] = 'dataset'
+       AND (called <> 'dp_range_sums' OR p.proargtypes[2] = range_type)
+       AND ARRAY(SELECT jsonb_object_keys(given)) <@ p.proargnames[:p.pronargs]
+     GROUP BY p.oid;
+    IF call IS NULL THEN
+        RAISE 'releases: no %(%) fits', called,
+              (SELECT string_agg(key, ', ') FROM jsonb_object_keys(given) AS k (key))
+            USING ERRCODE = 'undefined_function',
+                  HINT = 'Give its arguments by their names. dp_range_sums needs a value_column of '
+                         'integers, dates or times.';
+    END IF;
+    RETURN call;
+END $$;
+COMMENT ON FUNCTION dp.release_call(text, jsonb) IS
+    'inside of dp_publish: the call that makes one of its releases';
+
+CREATE FUNCTION dp.release_calls(publication text, releases jsonb) RETURNS SETOF jsonb
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF publication IS NULL OR releases IS NULL THEN
+        RAISE '% must not be NULL', CASE WHEN publication IS NULL THEN 'name' ELSE 'releases' END
+            USING ERRCODE = 'null_value_not_allowed',
+                  HINT = 'Name the publication, and list its releases.';
+    END IF;
+    IF jsonb_typeof(releases) <> 'array' OR releases = '[]' THEN
+        RAISE 'releases must be a list of at least one release'
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
+    END IF;
+    IF (SELECT count(DISTINCT (r ->> 'dataset', coalesce(r ->> 'name', publication))) < count(*)
+          FROM jsonb_array_elements(releases) AS r)
+    THEN
+        RAISE 'releases: two of one dataset have one name'
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'Give each a name of its own: "name": "...".';
+    END IF;
+    RETURN QUERY SELECT * FROM jsonb_array_elements(releases);
+END $$;
+COMMENT ON FUNCTION dp.release_calls(text, jsonb) IS
+    'inside of dp_publish: the releases of a publication, one by one';
+
+-- What is written is written by workers, which commit: so it does not matter what the caller's
+-- transaction is or becomes. What a crash leaves is made by the same call again.
+CREATE FUNCTION dp.publish(name text, releases jsonb) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    release jsonb;
+    calls text[] := '{}';
+    call text;
+    before integer;
+BEGIN
+    FOR release IN SELECT * FROM dp.release_calls(name, releases) LOOP
+        calls := calls || dp.release_call(name, release);
+    END LOOP;
+    PERFORM dp.quote_start();
+    FOREACH call IN ARRAY calls LOOP
+        before := dp.quote_next(true);
+        BEGIN
+            EXECUTE call;
+        EXCEPTION WHEN OTHERS THEN
+            IF dp.quote_next(false) = before THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
+    PERFORM dp.charge_quoted(name, releases);
+    FOREACH call IN ARRAY calls LOOP
+        EXECUTE call;
+    END LOOP;
+    IF NOT dp.show_publication(name) THEN
+        RAISE 'publication "%" is not complete: a release of it is not stored', name
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                  HINT = 'Call dp_publish again: what is charged is not charged again.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION dp.publish(text, jsonb) IS 'inside of dp_publish';
+
+-- Its body was read when it was made: no search_path of the caller's changes what it means.
+CREATE PROCEDURE @extschema@.dp_publish(name text, releases jsonb)
+    LANGUAGE sql
+BEGIN ATOMIC
+    SELECT dp.publish(name, releases);
+END;
+COMMENT ON PROCEDURE @extschema@.dp_publish(text, jsonb) IS
+    'makes several releases, all or none, charged together and shown together';
+
+CREATE FUNCTION @extschema@.dp_publish_check(name text, releases jsonb)
+    RETURNS TABLE (dataset text, epsilon float8, epsilon_left float8, already_stored boolean,
+                   problem text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    release jsonb;
+    quotes integer[] := '{}'; -- which quote is that of each release
+    problems text[] := '{}';
+    before integer;
+    quoted integer;
+BEGIN
+    PERFORM dp.quote_start();
+    FOR release IN SELECT * FROM dp.release_calls(name, releases) LOOP
+        problem := NULL;
+        before := dp.quote_next(true);
+        BEGIN
+            EXECUTE dp.release_call(name, release);
+            quoted := dp.quote_next(false);
+        EXCEPTION WHEN OTHERS THEN
+            quoted := dp.quote_next(false);
+            IF quoted = before THEN
+                problem := sqlerrm;
+            END IF;
+        END;
+        quotes := quotes || CASE WHEN quoted > before THEN quoted END;
+        problems := problems || problem;
+    END LOOP;
+    RETURN QUERY
+        WITH tried AS MATERIALIZED (
+            SELECT * FROM dp.try_quoted(name, releases) WITH ORDINALITY AS t (epsilon, problem, n)
+        )
+        SELECT r.release ->> 'dataset', coalesce(t.epsilon::float8, 0),
+               (SELECT d.epsilon_left FROM dp.datasets AS d
+                 WHERE d.name = r.release ->> 'dataset')::float8,
+               quotes[r.n] IS NULL AND problems[r.n] IS NULL, coalesce(problems[r.n], t.problem)
+          FROM jsonb_array_elements(releases) WITH ORDINALITY AS r (release, n)
+          LEFT JOIN tried AS t ON t.n = quotes[r.n]
+         ORDER BY r.n;
+END $$;
+COMMENT ON FUNCTION @extschema@.dp_publish_check(text, jsonb) IS
+    'what dp_publish would charge for each release, and what stands against it, for nothing';
+
+CREATE VIEW dp.publications WITH (security_barrier) AS
+    SELECT p.name, p.made_by_name AS made_by, p.made_at, p.published_at, p.releases
+      FROM dp.publication AS p
+     WHERE p.published_at IS NOT NULL
+           OR pg_catalog.pg_has_role(dp.role(p.made_by, p.made_by_name), 'USAGE');
+COMMENT ON VIEW dp.publications IS
+    'what was published by dp_publish, and of your own what is not complete yet';
+COMMENT ON COLUMN dp.publications.name IS 'its name, which is one for each role';
+COMMENT ON COLUMN dp.publications.made_by IS 'the role that called dp_publish';
+COMMENT ON COLUMN dp.publications.made_at IS 'when it was charged';
+COMMENT ON COLUMN dp.publications.published_at IS
+    'since when its releases are shown, NULL while one is not stored';
+COMMENT ON COLUMN dp.publications.releases IS 'its releases, as they were asked for';
+GRANT SELECT ON dp.publications TO PUBLIC;

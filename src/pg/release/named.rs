@@ -1,0 +1,137 @@
+//! What can be stored under a name: each kind of release says how it is written, and how it is read
+//! again.
+
+use super::content::{Content, StoredNumbers, StoredRegion, StoredSum};
+use super::stored::{ReleasedRegions, read_ranges, read_regions, read_sums};
+use crate::coco::DpCoco;
+use crate::hierarchy::KeptNumbers;
+use crate::pg::errors::{Result, checked_name, internal, invalid};
+use crate::pg::ledger::account::Promise;
+use crate::ranges::DpRanges;
+use serde_json::Value;
+
+/// What is asked for by a name, if one is given: it needs a dataset, which it is a name in.
+pub(crate) fn promised(
+    name: Option<&str>,
+    dataset: Option<&str>,
+    parameters: Value,
+) -> Result<Option<Promise>> {
+    let Some(name) = name else { return Ok(None) };
+    let name = checked_name(name, "name")?.to_string();
+    if dataset.is_none() {
+        return Err(invalid(
+            format!("name: \"{name}\" needs a dataset to be stored with"),
+            "Name the dataset whose budget is charged: dataset => '...'.",
+        ));
+    }
+    Ok(Some(Promise { name, parameters }))
+}
+
+/// What a release gives, and is stored as if it has a name.
+pub(crate) trait Storable: Sized {
+    fn content(&self) -> Content<'_>;
+
+    /// The stored release of that number.
+    fn read(release: i64) -> Result<Self>;
+}
+
+/// A hierarchy.
+pub(crate) struct HierarchyRelease {
+    pub(crate) regions: ReleasedRegions,
+    pub(crate) level_epsilons: Vec<Option<f64>>,
+    pub(crate) measurements: Vec<KeptNumbers>,
+    /// What is told of a selection, once.
+    pub(crate) selection: Option<String>,
+}
+
+impl Storable for HierarchyRelease {
+    fn content(&self) -> Content<'_> {
+        Content::Regions {
+            level_epsilons: self.level_epsilons.clone(),
+            regions: self.regions.iter().map(|(path, h)| StoredRegion::new(path, h)).collect(),
+            measurements: self.measurements.iter().map(StoredNumbers::new).collect(),
+        }
+    }
+
+    fn read(release: i64) -> Result<HierarchyRelease> {
+        Ok(HierarchyRelease {
+            regions: read_regions(release)?,
+            level_epsilons: Vec::new(),
+            measurements: Vec::new(),
+            selection: None,
+        })
+    }
+}
+
+/// One histogram: the root of a hierarchy that has no other region.
+pub(crate) struct HistogramRelease {
+    pub(crate) histogram: DpCoco,
+    pub(crate) epsilon: f64,
+}
+
+impl Storable for HistogramRelease {
+    fn content(&self) -> Content<'_> {
+        Content::Regions {
+            level_epsilons: vec![Some(self.epsilon)],
+            regions: vec![StoredRegion::new(&[], &self.histogram)],
+            measurements: Vec::new(),
+        }
+    }
+
+    fn read(release: i64) -> Result<HistogramRelease> {
+        let (_, histogram) = read_regions(release)?
+            .pop()
+            .ok_or_else(|| internal("a stored histogram is missing"))?;
+        Ok(HistogramRelease { histogram, epsilon: 0.0 })
+    }
+}
+
+impl Storable for DpRanges {
+    fn content(&self) -> Content<'_> {
+        Content::Ranges(self.to_bytes().into())
+    }
+
+    fn read(release: i64) -> Result<DpRanges> {
+        read_ranges(release)
+    }
+}
+
+/// What a stored answer is an answer to.
+#[derive(Debug)]
+pub(crate) struct AskedRange {
+    /// How long it is: `day`, `month`, `10`.
+    pub(crate) grain: String,
+    pub(crate) lower: Option<String>,
+    pub(crate) upper: Option<String>,
+}
+
+impl AskedRange {
+    pub(crate) fn text(&self) -> String {
+        let end = |end: &Option<String>| end.clone().unwrap_or_default();
+        format!("[{},{})", end(&self.lower), end(&self.upper))
+    }
+}
+
+/// Sums over ranges and their standard deviations, in the order in which they were asked.
+pub(crate) struct RangeSums<'a> {
+    /// Empty where nothing is to be stored.
+    pub(crate) asked: &'a [AskedRange],
+    pub(crate) answers: Vec<(f64, f64)>,
+}
+
+impl Storable for RangeSums<'_> {
+    fn content(&self) -> Content<'_> {
+        let sums = self.asked.iter().zip(&self.answers).map(|(asked, &(sum, stddev))| StoredSum {
+            grain: asked.grain.as_str().into(),
+            lower: asked.lower.as_deref().map(Into::into),
+            upper: asked.upper.as_deref().map(Into::into),
+            sum,
+            stddev,
+        });
+        Content::RangeSums(sums.collect())
+    }
+
+    fn read(release: i64) -> Result<Self> {
+        Ok(RangeSums { asked: &[], answers: read_sums(release)? })
+    }
+}

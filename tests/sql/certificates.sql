@@ -1,0 +1,60 @@
+-- dp_certificate and what goes with it. The noise of epsilon = 1e6 is 0. (Forgeries: tests/attacks/forgery.)
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
+CREATE TABLE household (household int PRIMARY KEY, state text NOT NULL);
+INSERT INTO household VALUES (1, 'Ohio'), (2, 'Ohio'), (3, 'the "other", one');
+CREATE TABLE person AS SELECT i % 2 + 2 AS household, i AS id FROM generate_series(1, 7) AS i;
+CREATE TABLE sized AS SELECT 'Utah' AS state, 4 AS members;
+SELECT dp_create_dataset('census', 'person', '{household}', '{state}', 'household', epsilon_budget => 3e6, delta_budget => 1e-6);
+SELECT dp_create_dataset('units', 'person', '{household}', '{state}', 'household', epsilon_budget => 1e9, privacy_unit => 'id', max_rows_per_unit => 2);
+SELECT dp_create_dataset('sizes', 'sized', '{}', '{state}', size_column => 'members', epsilon_budget => 1e9);
+SELECT FROM dp_hierarchy_release('census', 1e6, '{Hc,Hg}', budget_shares => '{0.25,0.75}', name => 'v1');
+SELECT FROM dp_hierarchy_release('census', 1e6, '{select:Hc|Hg}', name => 'chosen');
+SELECT FROM dp_hierarchy_release('units', 1e6, name => 'v1');
+SELECT FROM dp_hierarchy_release('sizes', 1e6, name => 'v1');
+
+-- all but what is another one each time
+\pset tuples_only
+\pset format unaligned
+SELECT jsonb_pretty((dp_certificate('census', 'v1') - 'ledger') #- '{release,charged_at}' #- '{release,stored_at}' #- '{total,at}' #- '{implementation,postgresql}' #- '{parameters,rho}');
+-- as a page; the same for one whose error bars are not known
+SELECT regexp_replace(dp_certificate_text(dataset, name), 'rho .*|[0-9a-f]{64}|2[0-9]{3}-.*Z|PostgreSQL .*', '...', 'gn')
+  FROM (VALUES ('units', 'v1'), ('census', 'chosen')) AS r (dataset, name);
+\pset tuples_only
+\pset format aligned
+SELECT (SELECT string_agg(key, ' ' ORDER BY key) FROM jsonb_object_keys(c -> 'ledger') AS key) AS keys, c #>> '{ledger,hash}' = encode(l.hash, 'hex') AS hash,
+       (c #>> '{ledger,entry}')::jsonb -> 9 = l.parameters AS entry, (c #>> '{release,charged_at}')::timestamptz = l."when" AS charged,
+       (c #>> '{release,stored_at}')::timestamptz = r.released_at AS stored
+  FROM dp.ledger AS l, dp.releases AS r, dp_certificate('census', 'v1') AS c WHERE l.id = 1 AND (r.dataset, r.name) = ('census', 'v1');
+SELECT c -> 'unit' AS unit, c -> 'public' AS public, c -> 'accuracy' AS accuracy, c #> '{release,regions_per_level}' AS regions
+  FROM (VALUES ('census', 'chosen'), ('units', 'v1'), ('sizes', 'v1')) AS r (dataset, name), dp_certificate(dataset, name) AS c;
+-- the checksum is that of sorted lines as COPY writes them
+COPY (SELECT level, path, size, groups FROM dp.release_rows WHERE dataset = 'census' AND release = 'v1' ORDER BY level, path, size) TO STDOUT (FORMAT csv);
+\set checksum `psql -X -q -c "\copy (SELECT level, path, size, groups FROM dp.release_rows WHERE dataset = 'census' AND release = 'v1') TO STDOUT (FORMAT csv)" | LC_ALL=C sort | sha256sum | cut -d ' ' -f 1`
+SELECT dp_certificate('census', 'v1') #>> '{rows,sha256}' = :'checksum' AS same;
+
+-- a release that is not stored, or gone
+SELECT * FROM error_of($$SELECT dp_certificate('census', 'v2')$$);
+SELECT * FROM error_of($$SELECT dp_certificate_text('nothing', 'v1')$$);
+SELECT * FROM error_of($$SELECT dp_certificate(NULL, 'v1')$$);
+SELECT * FROM error_of($$SELECT dp_certificate('census', NULL)$$);
+SELECT dp_drop_dataset('sizes');
+SELECT dp_certificate('sizes', 'v1') -> 'release' ->> 'name' AS of_a_dropped_dataset;
+CALL dp_set_status('sizes', 'v1', 'retracted');
+SELECT code FROM error_of($$SELECT dp_certificate('sizes', 'v1')$$);
+
+-- the chain is for everyone, entries are for owners, of dropped datasets, too; what was spent in all is for those who may release
+SELECT id, previous_hash IS NULL AS first, previous_hash = lag(hash) OVER (ORDER BY id) AS follows,
+       hash = encode(sha256(decode(coalesce(previous_hash, ''), 'hex') || convert_to(entry, 'UTF8')), 'hex') AS hashed
+  FROM dp.ledger_chain ORDER BY id;
+SELECT count(*) AS links, count(*) FILTER (WHERE c.hash = encode(l.hash, 'hex')) AS of_ledger FROM dp.ledger_chain AS c LEFT JOIN dp.ledger AS l USING (id);
+CREATE ROLE dp_test_reader;
+SET ROLE dp_test_reader;
+SELECT count(*) AS links, count(entry) AS entries, count(DISTINCT hash) AS hashes FROM dp.ledger_chain;
+SELECT dp_certificate('census', 'v1') ? 'total' AS total, position('All releases' IN dp_certificate_text('census', 'v1')) AS text;
+RESET ROLE;
+SELECT dp_grant('census', 'dp_test_reader');
+SET ROLE dp_test_reader;
+SELECT dp_certificate('census', 'v1') -> 'total' -> 'epsilon_spent' AS spent, dp_certificate('census', 'v1') -> 'total' -> 'adds_up_with' AS adds_up_with;
+RESET ROLE;
+SELECT * FROM dp_verify_ledger();
+DROP ROLE dp_test_reader;
