@@ -130,7 +130,7 @@ def charts(airports):
                 "row_limit": 1000,
                 "show_cell_bars": False,
                 "column_config": {
-                    column: {"d3NumberFormat": ",.1f" if column.startswith("mean") else ",d"} for column in BARS[1:]
+                    column: {"d3NumberFormat": ",.2f" if column.startswith("mean") else ",d"} for column in BARS[1:]
                 },
             }),
         ]),
