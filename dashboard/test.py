@@ -161,7 +161,7 @@ def test(dashboard, query):
         })  # fmt: skip
         print(f"filters {airport}, {airline}: no error, numbers are right")
         if airport == "LGA":
-            dashboard.picture("lga", height=1150)
+            dashboard.picture("lga", height=1048)
     # That airline is at another airport alone: nothing to show is no error.
     dashboard.filter("LGA", "HA")
     assert not dashboard.data["Regions, with error bars"]
