@@ -18,7 +18,7 @@ RUNS ?= 30
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
+.PHONY: help demo test test-doors bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,6 +32,13 @@ test: testpackages unit changes start ## all tests: those in Rust, then those ag
 	@echo '==> testing against PostgreSQL $(PG_MAJOR)' >&2
 	@eval "$$(pgrx-config/cluster env)"; tests/run
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
+
+# What these bring along is much, so they are no part of `test`.
+test-doors: start ## tests of the examples for dbt and pandas, which it installs under the build directory
+	@pgrx-config/packages doors
+	@[ -x $(BUILT)/doors/bin/pip ] || python3 -m venv $(BUILT)/doors
+	@$(BUILT)/doors/bin/pip install -q --disable-pip-version-check -r tests/workflows/requirements.txt
+	@eval "$$(pgrx-config/cluster env)"; tests/run dbt pandas
 
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)

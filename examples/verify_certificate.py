@@ -20,7 +20,7 @@ from decimal import Decimal
 
 # What an entry of the ledger holds, in this order: it is an array of JSON.
 ENTRY = ('id', 'epoch', 'charged_at', 'charged_by', 'dataset', 'function', 'epsilon', 'delta', 'rho',
-         'parameters')
+         'parameters', 'nonce')
 ROWS = ['level', 'path', 'size', 'groups']
 
 problems = []

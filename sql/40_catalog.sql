@@ -110,6 +110,7 @@ CREATE TABLE dp.charge (
     delta numeric NOT NULL CHECK (delta >= 0),
     rho numeric NOT NULL CHECK (rho >= 0),
     parameters jsonb NOT NULL,
+    nonce uuid NOT NULL, -- so that nobody finds out an entry by hashing guesses
     hash bytea NOT NULL
 );
 COMMENT ON TABLE dp.charge IS 'every charge to a budget, append-only, which dp.ledger shows';
@@ -128,30 +129,31 @@ REVOKE EXECUTE ON FUNCTION dp.identity() FROM PUBLIC;
 
 CREATE FUNCTION dp.charge_entry(
         id bigint, epoch bigint, charged_at timestamptz, charged_by text, dataset bigint,
-        function text, epsilon numeric, delta numeric, rho numeric, parameters jsonb)
+        function text, epsilon numeric, delta numeric, rho numeric, parameters jsonb, nonce uuid)
     RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 RETURN pg_catalog.jsonb_build_array(
     id, epoch, pg_catalog.to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'),
     charged_by, dataset, function, pg_catalog.trim_scale(epsilon)::text,
-    pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters)::text;
+    pg_catalog.trim_scale(delta)::text, pg_catalog.trim_scale(rho)::text, parameters,
+    nonce)::text;
 COMMENT ON FUNCTION dp.charge_entry(
-        bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric, jsonb)
+        bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric, jsonb, uuid)
     IS 'an entry of the ledger as the text that is hashed, an array of JSON';
 
 -- PostgreSQL's own sha256: an auditor can recompute the chain without our code.
 CREATE FUNCTION dp.charge_hash(
         previous bytea, id bigint, epoch bigint, charged_at timestamptz, charged_by text,
         dataset bigint, function text, epsilon numeric, delta numeric, rho numeric,
-        parameters jsonb)
+        parameters jsonb, nonce uuid)
     RETURNS bytea LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 RETURN pg_catalog.sha256(
     coalesce(previous, ''::bytea)
     || pg_catalog.convert_to(
            dp.charge_entry(id, epoch, charged_at, charged_by, dataset, function, epsilon, delta,
-                           rho, parameters), 'UTF8'));
+                           rho, parameters, nonce), 'UTF8'));
 COMMENT ON FUNCTION dp.charge_hash(
         bytea, bigint, bigint, timestamptz, text, bigint, text, numeric, numeric, numeric,
-        jsonb)
+        jsonb, uuid)
     IS 'a link of the ledger''s hash chain: SHA-256 of the link before and of the entry';
 
 CREATE FUNCTION dp.refuse_change() RETURNS trigger
@@ -173,7 +175,8 @@ CREATE TABLE dp.publication (
     made_by oid NOT NULL,
     made_by_name text NOT NULL,
     made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    releases jsonb NOT NULL, -- as they were asked for
+    releases jsonb NOT NULL, -- their datasets and names
+    asked_for bytea NOT NULL, -- SHA-256 of what it was called with
     published_at timestamptz,
     UNIQUE (made_by, name)
 );

@@ -73,7 +73,7 @@ BEGIN ATOMIC
         SELECT c.id, c.id = row_number() OVER by_id AS in_order,
                c.hash = dp.charge_hash(
                    lag(c.hash) OVER by_id, c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
-                   c.function, c.epsilon, c.delta, c.rho, c.parameters) AS linked
+                   c.function, c.epsilon, c.delta, c.rho, c.parameters, c.nonce) AS linked
           FROM dp.charge AS c WINDOW by_id AS (ORDER BY c.id)
     ), broken AS (
         SELECT min(id) FILTER (WHERE NOT (in_order AND linked)) AS first FROM chained

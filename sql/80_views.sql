@@ -109,11 +109,14 @@ COMMENT ON COLUMN dp.ledger.hash IS
 -- What is stored stays when its dataset is dropped. Drafts are the owner's.
 CREATE VIEW dp.releases WITH (security_barrier) AS
     SELECT r.dataset_name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
-           (SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id) AS regions,
-           r.level_epsilons, c.function, r.status, r.status_since, r.title, r.description, r.valid
+           nullif((SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id), 0)
+               AS regions,
+           CASE WHEN r.status <> 'retracted' THEN r.level_epsilons END AS level_epsilons, c.function, r.status, r.status_since, r.title, r.description, r.valid,
+           c.charged_by AS released_by, p.name AS publication
       FROM dp.release AS r
       JOIN dp.dataset AS d ON d.id = r.dataset
       JOIN dp.charge AS c ON c.id = r.charge
+      LEFT JOIN dp.publication AS p ON p.id = r.publication
      WHERE r.released_at IS NOT NULL
        AND (r.status <> 'draft'
             OR pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE'));
@@ -125,7 +128,8 @@ COMMENT ON COLUMN dp.releases.released_at IS 'when it was stored';
 COMMENT ON COLUMN dp.releases.epsilon IS 'the epsilon that it cost';
 COMMENT ON COLUMN dp.releases.delta IS 'the delta that it cost';
 COMMENT ON COLUMN dp.releases.parameters IS 'the arguments that it was asked for with';
-COMMENT ON COLUMN dp.releases.regions IS 'how many regions it has, on all levels';
+COMMENT ON COLUMN dp.releases.regions IS
+    'how many regions it has, on all levels, NULL for ranges';
 COMMENT ON COLUMN dp.releases.level_epsilons IS
     'what each level was measured with, NULL where it was not, all NULL after a choice of releases';
 COMMENT ON COLUMN dp.releases.function IS 'the function that it was released by';
@@ -135,6 +139,8 @@ COMMENT ON COLUMN dp.releases.status_since IS 'when the status was set last';
 COMMENT ON COLUMN dp.releases.title IS 'what its owner calls it for readers';
 COMMENT ON COLUMN dp.releases.description IS 'what its owner tells readers of it';
 COMMENT ON COLUMN dp.releases.valid IS 'the days that it is about or in force, as its owner says';
+COMMENT ON COLUMN dp.releases.released_by IS 'the role that asked for it first, and paid';
+COMMENT ON COLUMN dp.releases.publication IS 'the publication that it was made for, if any';
 
 CREATE VIEW dp.release_history WITH (security_barrier) AS
     SELECT r.dataset_name AS dataset, r.name AS release, s.status, s.set_at, s.set_by

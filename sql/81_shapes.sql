@@ -200,15 +200,27 @@ BEGIN
                 USING ERRCODE = 'undefined_object',
                       HINT = 'The view dp.releases lists the stored releases.';
         END IF;
-        IF value_type IS NOT NULL THEN
-            EXECUTE format(
-                'CREATE VIEW %1$I.%2$I AS
-                 SELECT s.grain, s.lower_bound::%3$s, s.upper_bound::%3$s, s.sum, s.stddev, s.low,
-                        s.high
-                   FROM dp.range_rows AS s WHERE s.dataset = %4$L AND s.release = %5$L',
-                target[1], target[2], value_type::regtype, dataset, release);
-            RETURN;
+    ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
+        SELECT min(r.parameters ->> 'value_type') INTO value_type
+          FROM dp.releases AS r
+         WHERE r.dataset = $1 AND r.status <> 'retracted'
+        HAVING count(DISTINCT r.parameters ->> 'value_type') = 1;
+        IF value_type IS NULL THEN
+            RAISE 'dataset "%" has ranges of several types, or no release that is shown', dataset
+                USING ERRCODE = 'undefined_object', HINT = 'Name one release.';
         END IF;
+    END IF;
+    IF value_type IS NOT NULL THEN
+        EXECUTE format(
+            'CREATE VIEW %1$I.%2$I AS
+             SELECT s.release, s.grain, s.lower_bound::%3$s, s.upper_bound::%3$s, s.sum, s.stddev,
+                    s.low, s.high
+               FROM dp.range_rows AS s WHERE s.dataset = %4$L AND %5$s',
+            target[1], target[2], value_type::regtype, dataset,
+            CASE WHEN release IS NOT NULL THEN format('s.release = %L', release)
+                 ELSE format('s.release IN (SELECT r.name FROM dp.releases AS r WHERE r.dataset = %L '
+                             'AND r.parameters ->> ''value_type'' = %L)', dataset, value_type) END);
+        RETURN;
     END IF;
 
     hierarchy := ARRAY(SELECT r.level_name FROM dp.release_regions AS r

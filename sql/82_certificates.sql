@@ -6,7 +6,7 @@ CREATE VIEW dp.ledger_chain WITH (security_barrier) AS
     SELECT c.id, pg_catalog.encode(lag(c.hash) OVER (ORDER BY c.id), 'hex') AS previous_hash,
            CASE WHEN pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
                 THEN dp.charge_entry(c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
-                                     c.function, c.epsilon, c.delta, c.rho, c.parameters)
+                                     c.function, c.epsilon, c.delta, c.rho, c.parameters, c.nonce)
            END AS entry,
            pg_catalog.encode(c.hash, 'hex') AS hash
       FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset;
@@ -26,8 +26,11 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
            pg_catalog.jsonb_build_object(
                'release', jsonb_strip_nulls(jsonb_build_object(
                    'dataset', d.name, 'name', r.name, 'function', c.function,
+                   'counted_by', CASE WHEN c.function IN ('dp_coco_histogram', 'dp_range_release')
+                                      THEN 'the caller, who may read the private table' END,
                    'charged_at', t.charged_at, 'charged_by', c.charged_by,
-                   'stored_at', t.stored_at, 'regions_per_level', l.regions))
+                   'stored_at', t.stored_at, 'status', r.status, 'title', r.title,
+                   'valid', r.valid, 'regions_per_level', l.regions))
                    || jsonb_build_object('arguments', r.parameters),
                'flavour', jsonb_build_object(
                    'definition', CASE WHEN c.delta = 0 THEN 'pure differential privacy'
@@ -66,12 +69,11 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    'previous_hash', (SELECT encode(p.hash, 'hex') FROM dp.charge AS p
                                       WHERE p.id = c.id - 1),
                    'entry', dp.charge_entry(c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
-                                            c.function, c.epsilon, c.delta, c.rho, c.parameters),
+                                            c.function, c.epsilon, c.delta, c.rho, c.parameters, c.nonce),
                    'hash', encode(c.hash, 'hex'))))
            || CASE WHEN l.regions IS NULL THEN '{}' ELSE jsonb_build_object('rows', s.rows) END
                AS certificate
-      FROM dp.shown_release AS o
-      JOIN dp.release AS r ON r.id = o.id
+      FROM dp.release AS r
       JOIN dp.dataset AS d ON d.id = r.dataset
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
@@ -101,7 +103,10 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                              h.size, h.groups)
           ) AS v (line)
          WHERE g.release = r.id
-      ) AS s (rows);
+      ) AS s (rows)
+     WHERE r.released_at IS NOT NULL -- as in dp.releases
+       AND (r.status <> 'draft'
+            OR pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE'));
 COMMENT ON VIEW dp.release_certificates IS
     'what stored releases promise, their charge, and a checksum of their rows: see dp_certificate';
 COMMENT ON COLUMN dp.release_certificates.dataset IS 'the dataset that it was released from';
@@ -138,7 +143,9 @@ BEGIN
                    -- others do not see them all
                    'adds_up_with', CASE WHEN pg_has_role(d.owner, 'USAGE')
                                         THEN d.shares_rows_with END)))
-          FROM dp.datasets AS d WHERE d.name = $1), '{}');
+          FROM dp.datasets AS d
+         WHERE d.name = $1 -- not one that was declared by that name since
+           AND d.created_at < (result #>> '{release,charged_at}')::timestamptz), '{}');
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_certificate(text, text) IS
     'what a stored release promises, its entry of the ledger, and a checksum of its rows';

@@ -33,6 +33,41 @@ CREATE FUNCTION dp.show_publication(name text) RETURNS boolean
 COMMENT ON FUNCTION dp.show_publication(text) IS
     'inside of dp_publish: shows a publication, all of whose releases are stored';
 
+-- The type of ranges is that of the column.
+CREATE FUNCTION dp.ranges_of(dataset text, value_column text) RETURNS regtype
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    entities regclass := (SELECT d.entities FROM dp.datasets AS d WHERE d.name = dataset);
+    of_column regtype;
+    result regtype;
+BEGIN
+    IF entities IS NULL THEN
+        RAISE 'dataset "%" does not exist, or you may not release from it', dataset
+            USING ERRCODE = 'undefined_object', HINT = 'The view dp.datasets lists the datasets.';
+    END IF;
+    SELECT a.atttypid INTO of_column
+      FROM pg_attribute AS a
+     WHERE a.attrelid = entities AND a.attname = value_column AND NOT a.attisdropped;
+    SELECT t.ranges INTO result
+      FROM (VALUES ('int2'::regtype, 'int8range[]'::regtype),
+                   ('int4'::regtype, 'int8range[]'::regtype),
+                   ('int8'::regtype, 'int8range[]'::regtype),
+                   ('date'::regtype, 'daterange[]'::regtype),
+                   ('timestamp'::regtype, 'tsrange[]'::regtype),
+                   ('timestamptz'::regtype, 'tstzrange[]'::regtype)) AS t (of, ranges)
+     WHERE t.of = of_column;
+    IF result IS NULL THEN
+        RAISE 'value_column: "%" is no column of integers, dates or times of dataset "%"',
+              coalesce(value_column, 'NULL'), dataset
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = format('The columns are those of %s.', entities);
+    END IF;
+    RETURN result;
+END $$;
+COMMENT ON FUNCTION dp.ranges_of(text, text) IS
+    'inside of dp_publish: the type of ranges that are asked of a column';
+
 -- One of releases as a call with a value for each argument, in the type that the function has.
 CREATE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -42,6 +77,11 @@ DECLARE
     called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
     given jsonb;
     range_type regtype;
+    function pg_proc;
+    argument text;
+    value jsonb;
+    position integer;
+    is_list boolean;
     call text;
 BEGIN
     IF jsonb_typeof(release) IS DISTINCT FROM 'object' OR release ->> 'dataset' IS NULL THEN
@@ -55,53 +95,58 @@ BEGIN
                   HINT = format('One of %s. What the caller counts the caller has to release.',
                                 array_to_string(names, ', '));
     END IF;
-    given := jsonb_build_object('name', publication) || (release - 'function');
+    given := jsonb_build_object('name', publication) || jsonb_strip_nulls(release - 'function');
 
-    -- the type of ranges is that of the column
-    SELECT t.ranges INTO range_type
-      FROM dp.datasets AS d
-      JOIN pg_attribute AS a ON a.attrelid = d.entities AND a.attname = given ->> 'value_column'
-      JOIN (VALUES ('int2'::regtype, 'int8range[]'::regtype),
-                   ('int4'::regtype, 'int8range[]'::regtype),
-                   ('int8'::regtype, 'int8range[]'::regtype),
-                   ('date'::regtype, 'daterange[]'::regtype),
-                   ('timestamp'::regtype, 'tsrange[]'::regtype),
-                   ('timestamptz'::regtype, 'tstzrange[]'::regtype)) AS t (of, ranges)
-           ON t.of = a.atttypid
-     WHERE d.name = given ->> 'dataset';
-
-    -- All arguments, each in its type: no other function in the extension's schema fits as well.
-    SELECT format('SELECT count(*) FROM %s(%s)', p.oid::regproc, string_agg(
-               format('CAST(%s AS %s)',
-                      CASE WHEN given ? p.proargnames[i.n] THEN quote_nullable(v.value)
-                           ELSE coalesce(pg_get_function_arg_default(p.oid, i.n), 'NULL') END,
-                      format_type(p.proargtypes[i.n - 1], NULL)),
-               ', ' ORDER BY i.n))
-      INTO call
+    IF called = 'dp_range_sums' THEN
+        range_type := dp.ranges_of(given ->> 'dataset', given ->> 'value_column');
+    END IF;
+    SELECT p.* INTO STRICT function
       FROM pg_proc AS p
       JOIN pg_depend AS e ON e.classid = 'pg_proc'::regclass AND e.objid = p.oid
                              AND e.deptype = 'e'
       JOIN pg_extension AS x ON e.refclassid = 'pg_extension'::regclass AND e.refobjid = x.oid
                                 AND x.extname = 'pg_dp'
-     CROSS JOIN LATERAL generate_series(1, p.pronargs) AS i (n)
-     CROSS JOIN LATERAL (
-        SELECT CASE jsonb_typeof(given -> p.proargnames[i.n])
-                   WHEN 'array' THEN
-                       (SELECT array_agg(a.value)::text
-                          FROM jsonb_array_elements_text(given -> p.proargnames[i.n]) AS a (value))
-                   ELSE given ->> p.proargnames[i.n] END
-      ) AS v (value)
      WHERE p.proname = called AND p.proargnames[1] = 'dataset'
-       AND (called <> 'dp_range_sums' OR p.proargtypes[2] = range_type)
-       AND ARRAY(SELECT jsonb_object_keys(given)) <@ p.proargnames[:p.pronargs]
-     GROUP BY p.oid;
-    IF call IS NULL THEN
-        RAISE 'releases: no %(%) fits', called,
-              (SELECT string_agg(key, ', ') FROM jsonb_object_keys(given) AS k (key))
-            USING ERRCODE = 'undefined_function',
-                  HINT = 'Give its arguments by their names. dp_range_sums needs a value_column of '
-                         'integers, dates or times.';
-    END IF;
+       AND (called <> 'dp_range_sums' OR p.proargtypes[2] = range_type);
+
+    FOR argument, value IN SELECT * FROM jsonb_each(given) LOOP
+        position := array_position(function.proargnames[:function.pronargs], argument);
+        IF position IS NULL THEN
+            RAISE 'releases: % has no argument "%"', called, argument
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = format('It has %s.', array_to_string(
+                                 function.proargnames[:function.pronargs], ', '));
+        END IF;
+        is_list := (SELECT t.typcategory = 'A' FROM pg_type AS t
+                     WHERE t.oid = function.proargtypes[position - 1]);
+        IF (jsonb_typeof(value) = 'array') <> is_list OR jsonb_typeof(value) = 'object'
+           OR EXISTS (SELECT FROM jsonb_path_query(value, '$[*]') AS e
+                       WHERE is_list AND jsonb_typeof(e) IN ('array', 'object'))
+        THEN
+            RAISE 'releases: "%" must be %, got %', argument,
+                  CASE WHEN is_list THEN 'a list of values' ELSE 'one value' END, value
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'Values are strings or numbers, a range is a string such as "[0,18)".';
+        END IF;
+    END LOOP;
+
+    -- All arguments, each in its type: no other function in the extension's schema fits as well.
+    SELECT format('SELECT count(*) FROM %s(%s)', function.oid::regproc, string_agg(
+               format('CAST(%s AS %s)',
+                      CASE WHEN given ? function.proargnames[i.n] THEN quote_nullable(v.value)
+                           ELSE coalesce(pg_get_function_arg_default(function.oid, i.n), 'NULL') END,
+                      format_type(function.proargtypes[i.n - 1], NULL)),
+               ', ' ORDER BY i.n))
+      INTO call
+      FROM generate_series(1, function.pronargs) AS i (n)
+     CROSS JOIN LATERAL (
+        SELECT CASE jsonb_typeof(given -> function.proargnames[i.n])
+                   WHEN 'array' THEN
+                       (SELECT coalesce(array_agg(a.value), '{}')::text
+                          FROM jsonb_array_elements_text(
+                                   given -> function.proargnames[i.n]) AS a (value))
+                   ELSE given ->> function.proargnames[i.n] END
+      ) AS v (value);
     RETURN call;
 END $$;
 COMMENT ON FUNCTION dp.release_call(text, jsonb) IS
@@ -110,6 +155,8 @@ COMMENT ON FUNCTION dp.release_call(text, jsonb) IS
 CREATE FUNCTION dp.release_calls(publication text, releases jsonb) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    twice record;
 BEGIN
     IF publication IS NULL OR releases IS NULL THEN
         RAISE '% must not be NULL', CASE WHEN publication IS NULL THEN 'name' ELSE 'releases' END
@@ -121,12 +168,13 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
     END IF;
-    IF (SELECT count(DISTINCT (r ->> 'dataset', coalesce(r ->> 'name', publication))) < count(*)
-          FROM jsonb_array_elements(releases) AS r)
-    THEN
-        RAISE 'releases: two of one dataset have one name'
+    SELECT r ->> 'dataset' AS dataset, coalesce(r ->> 'name', publication) AS name INTO twice
+      FROM jsonb_array_elements(releases) AS r WHERE jsonb_typeof(r) = 'object'
+     GROUP BY 1, 2 HAVING count(*) > 1 LIMIT 1;
+    IF FOUND THEN
+        RAISE 'releases: two of dataset "%" have the name "%"', twice.dataset, twice.name
             USING ERRCODE = 'invalid_parameter_value',
-                  HINT = 'Give each a name of its own: "name": "...".';
+                  HINT = 'A release without a "name" has that of the publication.';
     END IF;
     RETURN QUERY SELECT * FROM jsonb_array_elements(releases);
 END $$;
@@ -135,7 +183,7 @@ COMMENT ON FUNCTION dp.release_calls(text, jsonb) IS
 
 -- What is written is written by workers, which commit: so it does not matter what the caller's
 -- transaction is or becomes. What a crash leaves is made by the same call again.
-CREATE FUNCTION dp.publish(name text, releases jsonb) RETURNS void
+CREATE FUNCTION dp.publish(name text, releases jsonb, draft boolean) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -162,21 +210,37 @@ BEGIN
     FOREACH call IN ARRAY calls LOOP
         EXECUTE call;
     END LOOP;
+    IF draft THEN
+        RETURN;
+    END IF;
     IF NOT dp.show_publication(name) THEN
         RAISE 'publication "%" is not complete: a release of it is not stored', name
             USING ERRCODE = 'object_not_in_prerequisite_state',
                   HINT = 'Call dp_publish again: what is charged is not charged again.';
     END IF;
+    -- its owner may have made a draft of what was published before
+    FOR release IN
+        SELECT r.release FROM jsonb_array_elements(releases) AS r (release)
+         WHERE NOT EXISTS (
+            SELECT FROM dp.releases AS s
+             WHERE (s.dataset, s.name) = (r.release ->> 'dataset',
+                                          coalesce(r.release ->> 'name', publish.name))
+               AND s.status = 'published')
+    LOOP
+        RAISE NOTICE 'release "%" of dataset "%" is a draft', coalesce(release ->> 'name', name),
+                     release ->> 'dataset'
+            USING HINT = 'Its owner publishes it with dp_set_status.';
+    END LOOP;
 END $$;
-COMMENT ON FUNCTION dp.publish(text, jsonb) IS 'inside of dp_publish';
+COMMENT ON FUNCTION dp.publish(text, jsonb, boolean) IS 'inside of dp_publish';
 
 -- Its body was read when it was made: no search_path of the caller's changes what it means.
-CREATE PROCEDURE @extschema@.dp_publish(name text, releases jsonb)
+CREATE PROCEDURE @extschema@.dp_publish(name text, releases jsonb, draft boolean DEFAULT false)
     LANGUAGE sql
 BEGIN ATOMIC
-    SELECT dp.publish(name, releases);
+    SELECT dp.publish(name, releases, draft);
 END;
-COMMENT ON PROCEDURE @extschema@.dp_publish(text, jsonb) IS
+COMMENT ON PROCEDURE @extschema@.dp_publish(text, jsonb, boolean) IS
     'makes several releases, all or none, charged together and shown together';
 
 CREATE FUNCTION @extschema@.dp_publish_check(name text, releases jsonb)

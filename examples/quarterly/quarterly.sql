@@ -3,7 +3,8 @@
 -- What is published each quarter: arguments of the functions that release.
 CREATE TABLE quarterly (position int PRIMARY KEY, release jsonb NOT NULL);
 
-CREATE PROCEDURE publish_quarter(day date DEFAULT current_date)
+-- A day of the quarter: by default that of a month ago, which has ended when the scheduler calls.
+CREATE PROCEDURE publish_quarter(day date DEFAULT (current_date - interval '1 month')::date)
 LANGUAGE plpgsql AS $$
 DECLARE
     quarter CONSTANT text := to_char(day, 'YYYY "Q"Q');

@@ -32,6 +32,11 @@ COPY (SELECT level, path, size, groups FROM dp.release_rows WHERE dataset = 'cen
 \set checksum `psql -X -q -c "\copy (SELECT level, path, size, groups FROM dp.release_rows WHERE dataset = 'census' AND release = 'v1') TO STDOUT (FORMAT csv)" | LC_ALL=C sort | sha256sum | cut -d ' ' -f 1`
 SELECT dp_certificate('census', 'v1') #>> '{rows,sha256}' = :'checksum' AS same;
 
+-- range sums have no checksum
+SELECT FROM dp_range_sums('census', 'id', '{"[0,9)"}', 0.5, 1e-7, method => 'gaussian', name => 'ranges');
+SELECT c #>> '{flavour,definition}' AS definition, c #> '{mechanism,measurements}' AS measurements, c ? 'rows' AS rows, dp_certificate_text('census', 'ranges') ~ 'Rows' AS text
+  FROM dp_certificate('census', 'ranges') AS c;
+
 -- a release that is not stored, or gone
 SELECT * FROM error_of($$SELECT dp_certificate('census', 'v2')$$);
 SELECT * FROM error_of($$SELECT dp_certificate_text('nothing', 'v1')$$);
@@ -39,8 +44,11 @@ SELECT * FROM error_of($$SELECT dp_certificate(NULL, 'v1')$$);
 SELECT * FROM error_of($$SELECT dp_certificate('census', NULL)$$);
 SELECT dp_drop_dataset('sizes');
 SELECT dp_certificate('sizes', 'v1') -> 'release' ->> 'name' AS of_a_dropped_dataset;
+SELECT dp_create_dataset('sizes', 'sized', '{}', '{state}', size_column => 'members', epsilon_budget => 1);
+SELECT dp_certificate('sizes', 'v1') ? 'total' AS total_of_another_dataset;
+SELECT dp_drop_dataset('sizes');
 CALL dp_set_status('sizes', 'v1', 'retracted');
-SELECT code FROM error_of($$SELECT dp_certificate('sizes', 'v1')$$);
+SELECT dp_certificate('sizes', 'v1') -> 'release' ->> 'status' AS status;
 
 -- the chain is for everyone, entries are for owners, of dropped datasets, too; what was spent in all is for those who may release
 SELECT id, previous_hash IS NULL AS first, previous_hash = lag(hash) OVER (ORDER BY id) AS follows,
@@ -55,6 +63,10 @@ RESET ROLE;
 SELECT dp_grant('census', 'dp_test_reader');
 SET ROLE dp_test_reader;
 SELECT dp_certificate('census', 'v1') -> 'total' -> 'epsilon_spent' AS spent, dp_certificate('census', 'v1') -> 'total' -> 'adds_up_with' AS adds_up_with;
+RESET ROLE;
+CALL dp_set_status('census', 'v1', 'draft');
+SET ROLE dp_test_reader;
+SELECT code AS of_a_draft FROM error_of($$SELECT dp_certificate('census', 'v1')$$);
 RESET ROLE;
 SELECT * FROM dp_verify_ledger();
 DROP ROLE dp_test_reader;

@@ -52,10 +52,27 @@ SELECT count(*) FROM dp_range_sums('noisy', 'age', '{"[0,10)","[10,90)"}', 1, na
 SELECT grain, round((low + high) / 2) = round(sum) AS centred, round(((high - low) / 2 / stddev)::numeric, 3) AS deviations FROM dp.range_rows WHERE dataset = 'noisy';
 SELECT (SELECT count(*) FROM dp.range_rows WHERE release = 'bins') AS bins, (SELECT count(*) FROM dp.release_rows WHERE release = 'bins') AS sizes;
 
+-- what is counted elsewhere is stored for those who may read the table
+CREATE ROLE dp_test_analyst;
+SELECT dp_grant('census', 'dp_test_analyst');
+SET ROLE dp_test_analyst;
+SELECT * FROM error_of($$SELECT dp_coco_histogram('{1:1}'::coco, 1e5, dataset => 'census', name => 'made up')$$);
+SELECT * FROM error_of($$SELECT dp_range_release('[0,90){0:1}', 1e5, dataset => 'census', name => 'made up')$$);
+RESET ROLE;
+GRANT SELECT (id) ON person TO dp_test_analyst;
+SET ROLE dp_test_analyst;
+SELECT dp_coco_histogram('{1:1}'::coco, 1e5, dataset => 'census', name => 'counted');
+RESET ROLE;
+CALL dp_set_status('census', 'counted', 'retracted');
+REVOKE SELECT (id) ON person FROM dp_test_analyst;
+DROP ROLE dp_test_analyst;
+
 -- a view with the ends in their type
 CALL dp_create_view('census', 'departures', 'hours');
 SELECT grain, lower_bound AT TIME ZONE 'UTC' AS begins, upper_bound - lower_bound AS length, sum FROM departures ORDER BY 2, 3;
 CALL dp_create_view('census', 'ages', 'ages');
+CALL dp_create_view('noisy', 'all_noisy');
+SELECT release, grain, lower_bound + 1 AS next FROM all_noisy ORDER BY 3;
 SELECT grain, lower_bound + 1 AS next, sum FROM ages ORDER BY 2, 3;
 
 -- other arguments, other functions, other columns

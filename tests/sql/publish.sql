@@ -100,8 +100,28 @@ SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "epsilon": 
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "pg_sleep", "epsilon": 0.1}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "state", "ranges": ["[0,1)"], "epsilon": 0.1}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "epsilon": "much"}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "aeg", "ranges": ["[0,1)"], "epsilon": 0.1}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "gone", "function": "dp_range_sums", "value_column": "age", "ranges": ["[0,1)"], "epsilon": 0.1}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "age", "ranges": [[0,18],[18,65]], "epsilon": 0.1}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "age", "ranges": "[0,18)", "epsilon": 0.1}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "age", "ranges": [], "epsilon": 0.1}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "born", "ranges": ["[2013-01-01,2013-01-02)"], "epsilon": 0.1}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "name": null}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "epsilon": [1]}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "epsilon": 0.1}, {"dataset": "nowhere", "epsilon": 1}]')$$);
 SELECT * FROM dp_publish_check('e', '[{"dataset": "large", "epsilon": 0.1}, {"dataset": "nowhere", "epsilon": 1}, {"dataset": "large", "epsilon": -1, "name": "f"}]');
+TABLE spent;
+-- drafts: made, reviewed by the owner, and shown by the same call without draft
+CALL dp_publish('drafts', '[{"dataset": "large", "epsilon": 0.1}, {"dataset": "large", "epsilon": 0.1, "name": "draft 2"}]', draft => true);
+SELECT name, status, released_by, publication FROM dp.releases WHERE publication = 'drafts' ORDER BY name;
+SET ROLE dp_test_reader;
+SELECT count(*) FROM dp.releases WHERE publication = 'drafts';
+RESET ROLE;
+CALL dp_publish('drafts', '[{"dataset": "large", "epsilon": 0.1}, {"dataset": "large", "epsilon": 0.1, "name": "draft 2"}]');
+SET ROLE dp_test_reader;
+SELECT count(*) FROM dp.releases WHERE publication = 'drafts';
+RESET ROLE;
+SELECT release, status, set_by FROM dp.release_history WHERE release IN ('drafts', 'draft 2') ORDER BY release;
 TABLE spent;
 -- a quote that is left over does no harm, and is gone with its statement
 SELECT dp.quote_start(), dp.quote_next(true);

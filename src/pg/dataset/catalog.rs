@@ -4,7 +4,7 @@ use super::source::Source;
 use crate::pg::errors::{Result, error};
 use crate::pg::ledger::account::{Account, Promise};
 use crate::pg::server::catalog::read_catalog;
-use crate::pg::server::roles::{acts_for, as_reader};
+use crate::pg::server::roles::{acts_for, as_reader, may_read_some};
 use crate::pg::server::select::as_of_now;
 use crate::pg::server::state::current_role;
 use pgrx::pg_sys::Oid;
@@ -148,6 +148,23 @@ impl Dataset {
     /// tell.
     pub(crate) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
         as_reader(self.source.reader(self.owner)?, || self.source.groups_per_leaf())
+    }
+
+    /// Refuses to store under the dataset's name what a caller has counted who cannot have counted
+    /// its rows.
+    pub(crate) fn check_may_count(&self, name: &str) -> Result<()> {
+        if may_read_some(self.source.entities) {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!(
+                "name: only who may read the private table of dataset \"{}\" may store what was \
+                 counted elsewhere, got \"{name}\"",
+                self.name
+            ),
+        )
+        .set_hint("Nothing was spent. dp_hierarchy_release and dp_range_sums count the rows."))
     }
 
     /// Refuses a source that is not what the owner declared any more, or whose public part is

@@ -177,13 +177,13 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// What is released under a name whose dataset was dropped stays to be read by it: nobody but its
+/// What is released under a name whose dataset was dropped stays to be read by it, so nobody but its
 /// owner may add to that.
-fn refuse_name_of_others(name: &str) -> Result<()> {
+pub(super) fn refuse_name_of_others(name: &str) -> Result<()> {
     let sql = format!(
         "SELECT dp.role(d.owner, d.owner_name) FROM dp.dataset AS d \
-          WHERE d.name = {} AND EXISTS (SELECT FROM dp.release AS r \
-                WHERE r.dataset = d.id AND r.released_at IS NOT NULL AND r.status <> 'retracted')",
+          WHERE d.name = {} AND (d.dropped_at IS NULL OR EXISTS (SELECT FROM dp.release AS r \
+                WHERE r.dataset = d.id AND r.released_at IS NOT NULL AND r.status <> 'retracted'))",
         quote_literal(name)
     );
     let mut owners = Vec::new();
@@ -194,7 +194,7 @@ fn refuse_name_of_others(name: &str) -> Result<()> {
     if !owners.into_iter().all(acts_for) {
         return Err(error(
             PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
-            format!("releases of another role's dataset \"{name}\" are published"),
+            format!("\"{name}\" is the name of another role's dataset, or of releases from one"),
         )
         .set_hint("Choose another name."));
     }

@@ -122,6 +122,9 @@ fn dp_coco_histogram(
             "Use dp_hierarchy_release.",
         ));
     }
+    if let Some(promise) = &promise {
+        dataset.check_may_count(&promise.name)?;
+    }
     let asked = Asked::new(&dataset, &progress, promise, Map::new());
     let released = asked.once(|asked| {
         let (mechanism, epsilon) = (request.mechanism, request.epsilon);

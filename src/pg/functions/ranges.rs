@@ -46,6 +46,9 @@ fn dp_range_release(
     let dataset = Dataset::open(name)?;
     progress.dataset(dataset.id);
     check_counts_rows(&dataset)?;
+    if let Some(promise) = &promise {
+        dataset.check_may_count(&promise.name)?;
+    }
     let about = about(bins, None);
     Asked::new(&dataset, &progress, promise, about).once(|asked| {
         asked.of_given(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))

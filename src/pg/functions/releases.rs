@@ -1,5 +1,6 @@
 //! The catalogue of stored releases: what their owner tells readers, and whether they see them.
 
+use super::datasets::refuse_name_of_others;
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, role_name};
@@ -15,7 +16,7 @@ const STATUSES: [&str; 3] = ["draft", "published", "retracted"];
 /// A stored release, of a dataset that may be dropped by now.
 struct StoredRelease {
     id: i64,
-    status: String,
+    is_retracted: bool,
     /// Whether another one of that dataset's name and that release's name is to be seen.
     is_replaced: bool,
 }
@@ -32,15 +33,16 @@ fn dp_set_status(dataset: Option<&str>, release: Option<&str>, status: Option<&s
         ));
     }
     let release = open_as_owner(dataset, name)?;
-    if release.status == status {
-        return Ok(());
-    }
-    if release.is_replaced {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
-            format!("another release \"{name}\" of a dataset \"{dataset}\" is stored"),
-        )
-        .set_hint("Retract that one first."));
+    if release.is_retracted && status != "retracted" {
+        if release.is_replaced {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
+                format!("another release \"{name}\" of a dataset \"{dataset}\" is stored"),
+            )
+            .set_hint("Retract that one first."));
+        }
+        // it was free while nothing could be seen under it
+        refuse_name_of_others(dataset)?;
     }
     execute(
         "UPDATE dp.release SET status = $2, status_since = clock_timestamp() WHERE id = $1",
@@ -78,36 +80,39 @@ fn dp_describe_release(
 /// Errors: there is none; it is another role's.
 fn open_as_owner(dataset: &str, name: &str) -> Result<StoredRelease> {
     let sql = format!(
-        "SELECT r.id, r.status, dp.role(d.owner, d.owner_name), \
+        "SELECT r.id, r.status = 'retracted', dp.role(d.owner, d.owner_name), \
                 EXISTS (SELECT FROM dp.release AS o \
                          WHERE (o.dataset_name, o.name) = (r.dataset_name, r.name) \
                            AND o.id <> r.id AND o.released_at IS NOT NULL \
-                           AND o.status <> 'retracted') \
+                           AND o.status <> 'retracted'), r.status = 'draft' \
            FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset \
           WHERE (r.dataset_name, r.name) = ({}, {}) AND r.released_at IS NOT NULL \
-          ORDER BY r.status <> 'retracted' DESC, r.id DESC LIMIT 1",
+          ORDER BY r.status = 'retracted' DESC, r.id",
         quote_literal(dataset),
         quote_literal(name)
     );
-    let mut found = None;
+    let mut found = Vec::new();
+    let mut is_known = false;
     read_catalog(&sql, |row| {
         let release = StoredRelease {
             id: row.get(1).unwrap_or_default(),
-            status: row.get(2).unwrap_or_default(),
+            is_retracted: row.get(2).unwrap_or_default(),
             is_replaced: row.get(4).unwrap_or(true),
         };
-        found = Some((release, row.get(3).unwrap_or(Oid::INVALID)));
+        found.push((row.get(3).unwrap_or(Oid::INVALID), release));
+        // that there is a draft is for its owner
+        is_known |= !row.get(5).unwrap_or(true);
         Ok(())
     })?;
-    match found {
-        Some((release, owner)) if acts_for(owner) => Ok(release),
-        // that there is a draft is for its owner
-        Some((release, _)) if release.status != "draft" => Err(error(
+    // of several that which is to be seen, or the last
+    match found.into_iter().rev().find(|(owner, _)| acts_for(*owner)) {
+        Some((_, release)) => Ok(release),
+        None if is_known => Err(error(
             PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
             format!("permission denied for release \"{name}\" of dataset \"{dataset}\""),
         )
         .set_hint("Only the dataset's owner and members of that role may do this.")),
-        _ => Err(not_found(dataset, name)),
+        None => Err(not_found(dataset, name)),
     }
 }
 

@@ -137,12 +137,13 @@ impl Account {
     /// Keeps what would be charged, and ends the release.
     fn quoted(&self, cost: &Cost, request: ChargeRequest) -> ErrorReport {
         let (account, cost) = (self.clone(), cost.clone());
+        let dataset = account.dataset_name.clone();
         let refused = {
             let (account, cost) = (account.clone(), cost.clone());
             Box::new(move |refusal| account.refused(&cost, refusal))
         };
         let notice = Box::new(move |left: &Left| account.notice(&cost, left));
-        quotes::add(Quote { request, refused, notice });
+        quotes::add(Quote { dataset, request, refused, notice });
         error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             "the release was quoted, and neither charged nor made",

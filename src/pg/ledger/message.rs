@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Message {
     /// Answered with an [`Answer`].
     Charge(ChargeRequest),
-    /// Answered with a [`Answer`] for each release; with none if the name is another publication's.
+    /// Answered with a [`PublishAnswer`].
     Publish(PublishRequest),
     /// To show a publication, all of whose releases are stored. Answered with whether it is shown.
     Show { publication: String, who: u32 },
@@ -18,8 +18,10 @@ pub(super) enum Message {
 pub(super) struct PublishRequest {
     pub(super) publication: String,
     pub(super) who: u32,
-    /// As they were asked for.
-    pub(super) releases: serde_json::Value,
+    /// By dataset and name; those without a charge are stored.
+    pub(super) releases: Vec<(String, String)>,
+    /// All that was asked for.
+    pub(super) asked_for: String,
     pub(super) charges: Vec<ChargeRequest>,
     /// Charges nothing, and tells what would be refused.
     pub(super) is_trial: bool,
@@ -48,6 +50,17 @@ impl ChargeRequest {
     pub(super) fn rho_decimal(&self) -> String {
         self.rho.next_up().to_string()
     }
+}
+
+/// What became of a publication's charges.
+#[derive(Serialize, Deserialize)]
+pub(super) enum PublishAnswer {
+    /// For each charge what it came to: all stand, unless one is refused or it is a trial.
+    Charges(Vec<Answer>),
+    /// The role has another publication of that name.
+    OtherPublication,
+    /// Somebody has locked what would have to be waited for.
+    Busy,
 }
 
 /// The name that a release is stored under, and what is asked for by it.

@@ -2,15 +2,21 @@
 //! first, then all of it is charged at once.
 
 use super::account::{CHARGE, not_charged};
-use super::message::{Answer, Charge, Message, PublishRequest};
+use super::message::{Answer, Charge, Message, PublishAnswer, PublishRequest};
 use super::quotes::{self, Quote};
-use crate::pg::errors::{Result, error, internal};
+use crate::pg::errors::{Result, error, internal, invalid};
+use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::locks::sleep_a_moment;
+use crate::pg::server::roles::role_name;
 use crate::pg::server::state::current_role;
+use crate::pg::server::surroundings::check_surroundings;
 use crate::pg::server::worker::ask;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::time::{Duration, Instant};
 
 /// What is asked of a publication.
 pub(crate) struct Publication<'a> {
@@ -64,35 +70,132 @@ impl Publication<'_> {
     }
 
     fn ask(self, is_trial: bool) -> Result<(Vec<Quote>, Vec<Answer>)> {
+        check_surroundings()?;
         let quotes = quotes::take();
+        let releases = self.releases(&quotes, is_trial)?;
         let message = Message::Publish(PublishRequest {
             publication: self.name.to_string(),
             who: current_role().to_u32(),
-            releases: self.releases,
+            releases,
+            asked_for: self.releases.to_string(),
             charges: quotes.iter().map(|quote| quote.request.clone()).collect(),
             is_trial,
         });
-        let answers: Option<Vec<Answer>> = ask_worker(&message)?;
-        let answers = answers.ok_or_else(|| {
-            error(
-                PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
-                format!("name: you have another publication \"{}\" of other releases", self.name),
-            )
-            .set_hint("Nothing was spent. dp.publications shows it. Choose another name.")
-        })?;
-        Ok((quotes, answers))
+        let begin = Instant::now();
+        loop {
+            match ask_worker(&message)? {
+                PublishAnswer::Charges(answers) => return Ok((quotes, answers)),
+                PublishAnswer::OtherPublication => {
+                    return Err(error(
+                        PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
+                        format!(
+                            "name: you have another publication \"{}\" of other releases",
+                            self.name
+                        ),
+                    )
+                    .set_hint(
+                        "Nothing was spent. dp.publications shows it. Choose another name.",
+                    ));
+                }
+                PublishAnswer::Busy if begin.elapsed() > PATIENCE => {
+                    return Err(error(
+                        PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+                        "a dataset or grant of the publication is locked by another transaction",
+                    )
+                    .set_hint("Nothing was spent. Try again when that has ended."));
+                }
+                PublishAnswer::Busy => sleep_a_moment(),
+            }
+        }
     }
+
+    /// The releases by dataset and name. Each is quoted, or stored and the role's to publish, unless
+    /// it is a trial; nothing else is quoted.
+    fn releases(&self, quotes: &[Quote], is_trial: bool) -> Result<Vec<(String, String)>> {
+        let unfit = |what: String| {
+            invalid(format!("releases: {what}"), "Nothing was spent. Use dp_publish.")
+        };
+        let listed = self.releases.as_array().map_or(&[][..], Vec::as_slice);
+        if listed.len() > MOST_RELEASES {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "releases: at most {MOST_RELEASES} can be published together, got {}",
+                    listed.len()
+                ),
+            )
+            .set_hint("Nothing was spent. Publish them in parts."));
+        }
+        let named = listed.iter().map(|release| {
+            let text = |key: &str| release.get(key).and_then(Value::as_str);
+            let name = text("name").unwrap_or(self.name).to_string();
+            Some((text("dataset")?.to_string(), name))
+        });
+        let named: Vec<(String, String)> = named
+            .collect::<Option<_>>()
+            .filter(|named: &Vec<_>| !named.is_empty())
+            .ok_or_else(|| unfit("each must be an object with a dataset".to_string()))?;
+        let quoted: Vec<(&str, &str)> = quotes.iter().filter_map(Quote::release).collect();
+        let is_named =
+            |dataset: &str, name: &str| named.iter().any(|(d, n)| d == dataset && n == name);
+        if let Some((dataset, name)) =
+            quoted.iter().find(|(dataset, name)| !is_named(dataset, name))
+        {
+            return Err(unfit(format!("\"{name}\" of dataset \"{dataset}\" is not among them")));
+        }
+        if !is_trial {
+            for (dataset, name) in &named {
+                if !quoted.contains(&(dataset, name)) && !is_stored(dataset, name)? {
+                    return Err(unfit(format!(
+                        "\"{name}\" of dataset \"{dataset}\" is not stored"
+                    )));
+                }
+            }
+        }
+        Ok(named)
+    }
+}
+
+/// How long to wait for what another transaction has locked.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// While they are charged, all other charges wait.
+const MOST_RELEASES: usize = 100;
+
+/// Whether there is such a release, which everybody sees, or the current role may show.
+fn is_stored(dataset: &str, name: &str) -> Result<bool> {
+    let who = current_role();
+    let sql = format!(
+        "SELECT FROM dp.release AS r JOIN dp.charge AS c ON c.id = r.charge \
+           JOIN dp.dataset AS d ON d.id = r.dataset \
+          WHERE (r.dataset_name, r.name) = ({}, {}) AND r.released_at IS NOT NULL \
+            AND (r.status = 'published' \
+                 OR r.status = 'draft' AND (c.charged_by = {} OR pg_catalog.pg_has_role( \
+                     {who}::oid, dp.role(d.owner, d.owner_name), 'USAGE')))",
+        quote_literal(dataset),
+        quote_literal(name),
+        quote_literal(role_name(who)),
+        who = who.to_u32(),
+    );
+    let mut found = false;
+    read_catalog(&sql, |_| {
+        found = true;
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Shows a publication of the current role, if all of it is stored.
 pub(crate) fn show(publication: &str) -> Result<bool> {
+    check_surroundings()?;
     let publication = publication.to_string();
     ask_worker(&Message::Show { publication, who: current_role().to_u32() })
 }
 
 fn ask_worker<T: DeserializeOwned>(message: &Message) -> Result<T> {
-    // no dataset has that number: publications wait for each other
+    // publications of one role wait for each other; no dataset has a negative number
+    let whose = !i64::from(current_role().to_u32());
     let message = serde_json::to_vec(message).map_err(internal)?;
-    let answer = ask(&CHARGE, 0, &message).map_err(not_charged)?;
+    let answer = ask(&CHARGE, whose, &message).map_err(not_charged)?;
     serde_json::from_slice(&answer).map_err(internal)
 }

@@ -19,7 +19,7 @@ pub(super) fn check_and_record(
         }
         return Ok(answer);
     }
-    let answer = charge(client, request)?;
+    let answer = charge(client, request, false)?;
     if let (Ok(charge), Some(named)) = (&answer, &request.promise) {
         promise(client, request.dataset, charge.id, named)?;
         begin_attempt(client, charge.id)?;
@@ -27,8 +27,12 @@ pub(super) fn check_and_record(
     Ok(answer)
 }
 
-/// A new charge.
-pub(super) fn charge(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Answer> {
+/// A new charge. A trial does without the ledger's entry, for which all other charges would wait.
+pub(super) fn charge(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+    is_trial: bool,
+) -> SpiResult<Answer> {
     // every charge of the dataset waits here for the one before
     let room = match check_budget(client, request)? {
         Err(refusal) => return Ok(Err(refusal)),
@@ -50,7 +54,7 @@ pub(super) fn charge(client: &mut SpiClient, request: &ChargeRequest) -> SpiResu
         )?;
     }
     add_up(client, request)?;
-    let id = append(client, request)?;
+    let id = if is_trial { 0 } else { append(client, request)? };
     Ok(Ok(Charge { id, left: left(client, request, &room.spent)? }))
 }
 
@@ -176,14 +180,15 @@ fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<i64> {
         "WITH link AS ( \
              SELECT coalesce(max(id), 0) + 1 AS id, clock_timestamp() AS charged_at, \
                     (SELECT max(n) FROM dp.epoch) AS epoch, \
-                    (SELECT hash FROM dp.charge ORDER BY id DESC LIMIT 1) AS previous \
+                    (SELECT hash FROM dp.charge ORDER BY id DESC LIMIT 1) AS previous, \
+                    gen_random_uuid() AS nonce \
                FROM dp.charge) \
          INSERT INTO dp.charge (id, epoch, charged_at, charged_by, dataset, function, \
-                                epsilon, delta, rho, parameters, hash) \
+                                epsilon, delta, rho, parameters, nonce, hash) \
          SELECT id, epoch, charged_at, $2, $1, $3, $4::numeric, $5::numeric, $6::numeric, \
-                $7::jsonb, \
+                $7::jsonb, nonce, \
                 dp.charge_hash(previous, id, epoch, charged_at, $2, $1, $3, \
-                               $4::numeric, $5::numeric, $6::numeric, $7::jsonb) \
+                               $4::numeric, $5::numeric, $6::numeric, $7::jsonb, nonce) \
            FROM link RETURNING id",
         &[
             request.dataset.into(),

@@ -1,7 +1,7 @@
 //! Publications, from the worker's side: several releases are charged together or not at all, and
 //! shown together when the last one is stored.
 
-use super::message::{Answer, ChargeRequest, PublishRequest, Refusal};
+use super::message::{Answer, Charge, ChargeRequest, PublishAnswer, PublishRequest, Refusal};
 use super::promise::{promise, standing};
 use super::record::charge;
 use super::sql::{SpiResult, first_row};
@@ -10,75 +10,139 @@ use pgrx::prelude::*;
 use pgrx::spi::SpiClient;
 
 /// Charges all that is not charged already. If one is refused, or it is a trial, nothing is charged:
-/// the answers then tell what would be. None if the role has another publication of that name.
-pub(super) fn charge_all(request: &PublishRequest) -> SpiResult<Option<Vec<Answer>>> {
+/// the answers then tell what would be.
+pub(super) fn charge_all(request: &PublishRequest) -> SpiResult<PublishAnswer> {
     all_or_nothing(|| {
-        let answers = Spi::connect_mut(|client| charge_each(client, request))?;
-        let is_charged = !request.is_trial && answers.iter().flatten().all(Result::is_ok);
-        Ok((answers, is_charged))
+        let answer = Spi::connect_mut(|client| charge_each(client, request))?;
+        let is_charged = !request.is_trial
+            && matches!(&answer, PublishAnswer::Charges(all) if all.iter().all(Result::is_ok));
+        Ok((answer, is_charged))
     })
 }
 
-fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Option<Vec<Answer>>> {
-    // All datasets before the ledger, and in one order: who charges one dataset holds that while it
-    // waits for the ledger.
-    let datasets: Vec<i64> = request.charges.iter().map(|charge| charge.dataset).collect();
-    client.update(
-        "SELECT FROM dp.dataset WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE",
-        None,
-        &[datasets.into()],
-    )?;
+fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<PublishAnswer> {
+    if !lock_all(client, request)? {
+        return Ok(PublishAnswer::Busy);
+    }
     let Some(publication) = publication(client, request)? else {
-        return Ok(None);
+        return Ok(PublishAnswer::OtherPublication);
     };
-    let charges = request.charges.iter().map(|one| charge_one(client, one, publication));
-    charges.collect::<SpiResult<Vec<Answer>>>().map(Some)
+    let mut answers = Vec::new();
+    for one in &request.charges {
+        answers.push(charge_one(client, request, one, publication)?);
+    }
+    if !request.is_trial {
+        take_over(client, request, publication)?;
+    }
+    Ok(PublishAnswer::Charges(answers))
+}
+
+/// Locks all that the charges need before the first of them locks the ledger, for which everybody
+/// waits. Nothing is waited for: what is locked meanwhile would keep others waiting, and a role can
+/// keep a lock on its own datasets for as long as it likes. False if something is locked.
+fn lock_all(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<bool> {
+    let charges = &request.charges;
+    let datasets: Vec<i64> = charges.iter().map(|charge| charge.dataset).collect();
+    let grantees: Vec<i64> =
+        charges.iter().filter_map(|charge| charge.grantee.map(i64::from)).collect();
+    let names: Vec<String> =
+        charges.iter().flat_map(|charge| &charge.promise).map(|named| named.name.clone()).collect();
+    let rows = [
+        ("dp.dataset WHERE id = ANY ($1)", "id"),
+        ("dp.access WHERE dataset = ANY ($1) AND grantee::bigint = ANY ($2)", "dataset, grantee"),
+        ("dp.release WHERE dataset = ANY ($1) AND name = ANY ($3)", "id"),
+    ];
+    for (rows, order) in rows {
+        let sql = format!(
+            "SELECT (SELECT count(*) FROM {rows}) = (SELECT count(*) FROM ( \
+                 SELECT FROM {rows} ORDER BY {order} FOR NO KEY UPDATE SKIP LOCKED) AS locked) \
+               WHERE $1::bigint[] IS NOT NULL AND $2::bigint[] IS NOT NULL \
+                 AND $3::text[] IS NOT NULL"
+        );
+        let arguments = [datasets.clone().into(), grantees.clone().into(), names.clone().into()];
+        if first_row(client, &sql, &arguments, |row| row.get::<bool>(1))? != Some(Some(true)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn charge_one(
     client: &mut SpiClient,
-    request: &ChargeRequest,
+    request: &PublishRequest,
+    one: &ChargeRequest,
     publication: i64,
 ) -> SpiResult<Answer> {
-    let Some(named) = &request.promise else { return Ok(Err(Refusal::NoDataset)) };
-    let answer = match standing(client, request, named)? {
+    let Some(named) = &one.promise else { return Ok(Err(Refusal::NoDataset)) };
+    let answer = match standing(client, one, named)? {
+        // by another session, since it was quoted
+        Some(Err(Refusal::Stored)) => return Ok(Ok(Charge { id: 0, left: None })),
         Some(answer) => answer,
         None => {
-            let answer = charge(client, request)?;
-            if let Ok(charge) = &answer {
-                promise(client, request.dataset, charge.id, named)?;
+            let answer = charge(client, one, request.is_trial)?;
+            if let (Ok(charge), false) = (&answer, request.is_trial) {
+                promise(client, one.dataset, charge.id, named)?;
             }
             answer
         }
     };
     if let Ok(charge) = &answer {
-        // nobody is to see it before the others
+        // nobody is to see it before the others; what another role has paid for is shown when it is
+        // stored, as that role expects
         client.update(
-            "UPDATE dp.release SET publication = $2, status = 'draft' \
-              WHERE charge = $1 AND publication IS NULL",
+            "UPDATE dp.release AS r SET publication = $2, status = 'draft' \
+               FROM dp.charge AS c \
+              WHERE r.charge = $1 AND c.id = r.charge AND c.charged_by = $3 \
+                AND r.publication IS NULL",
             None,
-            &[charge.id.into(), publication.into()],
+            &[charge.id.into(), publication.into(), one.who.as_str().into()],
         )?;
     }
     Ok(answer)
 }
 
+/// What an earlier publication of the role was to show, and has not, this one shows.
+fn take_over(client: &mut SpiClient, request: &PublishRequest, publication: i64) -> SpiResult<()> {
+    let (datasets, names): (Vec<String>, Vec<String>) = request.releases.iter().cloned().unzip();
+    client.update(
+        "UPDATE dp.release AS r SET publication = $1 \
+           FROM unnest($3::text[], $4::text[]) AS e (dataset, name), dp.publication AS p \
+          WHERE (r.dataset_name, r.name) = (e.dataset, e.name) AND r.status = 'draft' \
+            AND p.id = r.publication AND p.id <> $1 AND p.made_by = $2 AND p.published_at IS NULL",
+        None,
+        &[publication.into(), role(request.who), datasets.into(), names.into()],
+    )?;
+    Ok(())
+}
+
 /// The number of the publication, a new one if there is none of that name. None if the name is
 /// another one's.
 fn publication(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Option<i64>> {
-    let releases = request.releases.to_string();
+    let (datasets, names): (Vec<String>, Vec<String>) = request.releases.iter().cloned().unzip();
     client.update(
-        "INSERT INTO dp.publication (name, made_by, made_by_name, releases) \
-         SELECT $1, $2, pg_get_userbyid($2::oid), $3::jsonb \
+        "INSERT INTO dp.publication (name, made_by, made_by_name, asked_for, releases) \
+         SELECT $1, $2, pg_get_userbyid($2::oid), sha256(convert_to($3, 'UTF8')), \
+                jsonb_agg(jsonb_build_object('dataset', e.dataset, 'name', e.name) ORDER BY e.n) \
+           FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS e (dataset, name, n) \
              ON CONFLICT (made_by, name) DO NOTHING",
         None,
-        &[request.publication.as_str().into(), role(request.who), releases.as_str().into()],
+        &[
+            request.publication.as_str().into(),
+            role(request.who),
+            request.asked_for.as_str().into(),
+            datasets.into(),
+            names.into(),
+        ],
     )?;
     first_row(
         client,
         "SELECT id FROM dp.publication \
-          WHERE name = $1 AND made_by = $2 AND releases = $3::jsonb",
-        &[request.publication.as_str().into(), role(request.who), releases.as_str().into()],
+          WHERE name = $1 AND made_by = $2 AND asked_for = sha256(convert_to($3, 'UTF8'))",
+        &[
+            request.publication.as_str().into(),
+            role(request.who),
+            request.asked_for.as_str().into(),
+        ],
         |row| Ok(row.get(1)?.unwrap_or_default()),
     )
 }
@@ -87,7 +151,8 @@ fn role(number: u32) -> pgrx::datum::DatumWithOid<'static> {
     pg_sys::Oid::from(number).into()
 }
 
-/// Shows a publication all of whose releases are stored. False if one is not, or there is none.
+/// Shows a publication all of whose releases are stored, but for those whose status their owner has
+/// set. False if one is not stored, or there is no publication.
 pub(super) fn show(publication: &str, who: u32) -> SpiResult<bool> {
     Spi::connect_mut(|client| {
         let shown = first_row(
@@ -103,13 +168,19 @@ pub(super) fn show(publication: &str, who: u32) -> SpiResult<bool> {
                  UPDATE dp.release AS r \
                     SET status = 'published', status_since = s.published_at \
                    FROM shown AS s WHERE r.publication = s.id AND r.status = 'draft' \
-                     AND r.status_since < s.published_at \
+                     AND NOT EXISTS (SELECT FROM dp.release_status AS h WHERE h.release = r.id) \
                  RETURNING r.id) \
              SELECT s.id, (SELECT array_agg(id) FROM releases) FROM shown AS s",
             &[publication.into(), role(who)],
             |row| Ok(row.get::<Vec<i64>>(2)?.unwrap_or_default()),
         )?;
         let Some(releases) = shown else { return Ok(false) };
+        client.update(
+            "INSERT INTO dp.release_status (release, status, set_by) \
+             SELECT r.id, 'published', pg_get_userbyid($2::oid) FROM unnest($1) AS r (id)",
+            None,
+            &[releases.clone().into(), role(who)],
+        )?;
         client.update(
             "SELECT dp.tell_published(r.id) FROM unnest($1) AS r (id)",
             None,

@@ -126,7 +126,11 @@ fn keep<T: Storable>(dataset: &Dataset, promise: &Promise, charge: i64, told: T)
     }
     match stored_release(dataset, promise)? {
         Some(id) => T::read(id),
-        None => Err(internal("a release was stored, and is gone")),
+        None => Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            format!("dataset \"{}\" was dropped while it was released from", dataset.name),
+        )
+        .set_hint("What was measured is for nobody; the charge stands.")),
     }
 }
 

@@ -90,7 +90,8 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
                 "UPDATE dp.release SET released_at = t.now, status_since = t.now, \
                         level_epsilons = $2 \
                FROM (SELECT clock_timestamp()) AS t (now) \
-              WHERE charge = $1 AND released_at IS NULL RETURNING id",
+              WHERE charge = $1 AND released_at IS NULL \
+                AND dataset IN (SELECT id FROM dp.dataset WHERE dropped_at IS NULL) RETURNING id",
                 None,
                 &[content.charge.into(), level_epsilons.into()],
             )?;

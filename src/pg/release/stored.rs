@@ -6,6 +6,7 @@ use crate::pg::errors::{Result, error, internal};
 use crate::pg::ledger::account::Promise;
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::locks::{PrivateLock, Turn};
+use crate::pg::server::roles::acts_for;
 use crate::ranges::DpRanges;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -99,14 +100,16 @@ fn taken(dataset: &Dataset, name: &str, why: Taken) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, format!("{release} {what}")).set_hint(hint)
 }
 
-/// Finds a stored release of a hierarchy, whatever its parameters.
+/// Finds a stored release of a hierarchy that the current role sees, whatever its parameters.
 pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Option<i64>> {
     let sql = format!(
         "SELECT r.id FROM dp.release AS r JOIN dp.charge AS c ON c.id = r.charge \
           WHERE r.dataset = {} AND r.name = {} AND r.released_at IS NOT NULL \
-            AND r.status <> 'retracted' AND c.function = 'dp_hierarchy_release'",
+            AND (r.status = 'published' OR r.status = 'draft' AND {}) \
+            AND c.function = 'dp_hierarchy_release'",
         dataset.id,
-        quote_literal(name)
+        quote_literal(name),
+        acts_for(dataset.owner),
     );
     let mut id = None;
     read_catalog(&sql, |row| {

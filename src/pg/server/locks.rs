@@ -96,6 +96,12 @@ pub(crate) fn lock_name(kind: PrivateLock, name: impl Hash) -> bool {
     }
 }
 
+/// Waits a little for what another transaction has locked.
+pub(crate) fn sleep_a_moment() {
+    let reason = pg_sys::PG_WAIT_LOCK | pg_sys::LockTagType::LOCKTAG_TUPLE;
+    sleep(Duration::from_millis(20), reason);
+}
+
 /// Waits until this process's latch is set, as a change of a worker's state does, or so long.
 /// `pg_stat_activity` shows the reason.
 pub(super) fn sleep(longest: Duration, reason: u32) {

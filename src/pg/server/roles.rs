@@ -29,6 +29,23 @@ pub(crate) fn acts_for(role: Oid) -> bool {
     has_rights_of(current_role(), role)
 }
 
+/// Whether the current role may read a column of that table.
+pub(crate) fn may_read_some(relation: Oid) -> bool {
+    // SAFETY: both look up the catalog, which has the relation or tells that it has not.
+    unsafe {
+        pg_sys::pg_class_aclcheck(relation, current_role(), SELECT) == OK
+            || pg_sys::pg_attribute_aclcheck_all(
+                relation,
+                current_role(),
+                SELECT,
+                pg_sys::AclMaskHow::ACLMASK_ANY,
+            ) == OK
+    }
+}
+
+const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+const OK: pg_sys::AclResult::Type = pg_sys::AclResult::ACLCHECK_OK;
+
 /// Runs `action` as the role that owns the extension's catalog. For fixed statements on the tables
 /// of schema `dp` alone; every SQL function that gets here pins its search_path to pg_catalog.
 pub(super) fn as_catalog_owner<T>(action: impl FnOnce() -> T) -> T {

@@ -7,8 +7,10 @@ use pgrx::pg_sys::{self, Oid};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The longest answer in bytes.
-const ANSWER_ROOM: usize = 1024;
+/// The longest answer in bytes, to so long a message: to one that asks for much it may be longer.
+const fn answer_room(message: usize) -> usize {
+    1024 + message
+}
 
 /// What the segment begins with; the message and room for the answer follow.
 #[repr(C)]
@@ -30,7 +32,7 @@ impl Segment {
     /// A new one with a message.
     pub(super) fn create(message: &[u8]) -> Result<Segment> {
         let message_length = u32::try_from(message.len()).map_err(internal)?;
-        let size = size_of::<Head>() + message.len() + ANSWER_ROOM;
+        let size = size_of::<Head>() + message.len() + answer_room(message.len());
         let (started, answer_length) = (AtomicU32::new(0), AtomicU32::new(0));
         let head = Head { database: current_database(), message_length, started, answer_length };
         // SAFETY: nobody else knows the segment yet. It has room for the head, for which it is
@@ -85,7 +87,7 @@ impl Segment {
         unsafe { slice::from_raw_parts(self.begin().add(1).cast(), length) }
     }
 
-    fn answer_room(&self) -> *mut u8 {
+    fn answer(&self) -> *mut u8 {
         // SAFETY: the room follows the message within the segment.
         unsafe { self.begin().add(1).cast::<u8>().add(self.head().message_length as usize) }
     }
@@ -99,12 +101,18 @@ impl Segment {
         self.head().started.load(Ordering::Acquire) != 0
     }
 
-    /// Answers, unless the answer is too long.
+    /// Whether there is room for an answer. One that there is no room for cannot be given, so that
+    /// what it answers must not be done.
+    pub(super) fn has_room(&self, answer: &[u8]) -> bool {
+        answer.len() <= answer_room(self.head().message_length as usize)
+    }
+
+    /// Answers, if there is room.
     pub(super) fn put_answer(self, answer: &[u8]) {
-        if answer.len() <= ANSWER_ROOM {
+        if self.has_room(answer) {
             // SAFETY: there is room, which the other process reads only once the length is set.
             unsafe {
-                std::ptr::copy_nonoverlapping(answer.as_ptr(), self.answer_room(), answer.len());
+                std::ptr::copy_nonoverlapping(answer.as_ptr(), self.answer(), answer.len());
             }
             self.head().answer_length.store(answer.len() as u32, Ordering::Release);
         }
@@ -114,7 +122,7 @@ impl Segment {
     pub(super) fn take_answer(self) -> Option<Vec<u8>> {
         let length = self.head().answer_length.load(Ordering::Acquire) as usize;
         // SAFETY: once the length is set, so many bytes are written and do not change any more.
-        let answer = unsafe { slice::from_raw_parts(self.answer_room(), length) }.to_vec();
+        let answer = unsafe { slice::from_raw_parts(self.answer(), length) }.to_vec();
         // SAFETY: the segment is mapped, and the value goes here.
         unsafe { pg_sys::dsm_detach(self.0) };
         (length > 0).then_some(answer)

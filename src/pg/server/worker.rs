@@ -141,7 +141,13 @@ pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(&[u8]) -> Result<Vec<u8>
     segment.start();
     // an error is raised inside, or the transaction would commit what was done before it
     let message = segment.message();
-    let answer = BackgroundWorker::transaction(move || answer(message).unwrap_or_report());
+    let answer = BackgroundWorker::transaction(|| {
+        let answer = answer(message).unwrap_or_report();
+        if !segment.has_room(&answer) {
+            pgrx::error!("pg_dp: there is no room for the answer");
+        }
+        answer
+    });
     segment.put_answer(&answer);
 }
 
