@@ -82,6 +82,8 @@ class Dashboard:
         """Of the page, its top, or one chart. 128 colours are enough, and a quarter of the bytes."""
         path = HOME / f"dashboard-{name}.png"
         what = self.page.locator(f"[data-test-chart-name='{title}']").first if title else self.page
+        self.page.evaluate("window.scrollTo(0, 0)")
+        self.page.wait_for_timeout(1000)
         what.screenshot(path=path)
         picture = Image.open(path).convert("RGB")
         picture = picture.crop((0, 0, picture.width, height or picture.height))
@@ -161,7 +163,7 @@ def test(dashboard, query):
         })  # fmt: skip
         print(f"filters {airport}, {airline}: no error, numbers are right")
         if airport == "LGA":
-            dashboard.picture("lga", height=1048)
+            dashboard.picture("lga", height=1142)
     # That airline is at another airport alone: nothing to show is no error.
     dashboard.filter("LGA", "HA")
     assert not dashboard.data["Regions, with error bars"]
