@@ -18,10 +18,10 @@ RUNS ?= 30
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors bench accuracy cluster psql stop packages testpackages build install start unit changes lint clean
+.PHONY: help demo test test-doors bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo 'PG_CONFIG=/path/to/pg_config chooses another PostgreSQL, 15 to 18 (now $(PG_CONFIG)).'
 
 demo: start ## build, start a throwaway server, and walk through what pg_dp does
@@ -53,13 +53,20 @@ else
 	@cargo run --profile pure --no-default-features --example range_accuracy -- $$((20 * $(RUNS))) docs
 endif
 
+dashboard: start ## Apache Superset with a dashboard of the demo, on this machine: docs/dashboard.md
+	@eval "$$(pgrx-config/cluster env)"; DASHBOARD=$(BUILT)/dashboard dashboard/superset start
+
+test-dashboard: start ## drive the dashboard in a browser; ACCEPT=1 writes the pictures of docs/dashboard.md
+	@eval "$$(pgrx-config/cluster env)"; DASHBOARD=$(BUILT)/dashboard dashboard/superset test
+
 cluster: start ## start the throwaway server; eval "$(make cluster)" points psql at it
 	@pgrx-config/cluster env
 
 psql: start ## psql in the throwaway server
 	@pgrx-config/cluster psql
 
-stop: ## stop the throwaway server and remove its data
+stop: ## stop the throwaway server and remove its data; stop the dashboard
+	@DASHBOARD=$(BUILT)/dashboard dashboard/superset stop
 	@pgrx-config/cluster stop
 
 packages: ## install the Debian packages that are missing
