@@ -138,5 +138,38 @@ SELECT * FROM error_of($$CALL dp_publish('Q3', '[{"dataset": "small", "epsilon":
 SELECT * FROM dp_publish_check('Q3', '[{"dataset": "large", "epsilon": 0.3, "name": "more"}, {"dataset": "small", "epsilon": 0.3}]');
 RESET ROLE;
 SELECT name, made_by, published_at IS NOT NULL AS published FROM dp.publications ORDER BY name, made_by;
+
+-- what another role releases meanwhile is made, and not quoted for whoever called; what is not quoted is not published
+CREATE FUNCTION theirs() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET client_min_messages = warning
+    AS $$SELECT count(*) FROM dp_hierarchy_release('small', 0.01, name => 'by a function')$$;
+SET ROLE dp_test_reader;
+SELECT dp.quote_start(), dp.quote_next(true), theirs() > 0 AS made, dp.quote_next(false);
+SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[{"dataset": "small", "name": "nothing of mine"}]')$$);
+SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[]')$$);
+SELECT dp.show_publication('mine');
+RESET ROLE;
+SELECT name, status, publication FROM dp.releases WHERE name = 'by a function';
+-- as many as there may be, and one more
+SET client_min_messages = warning;
+SELECT dp_create_dataset('many', 'person', '{id}', '{state}', 'household', epsilon_budget => 100);
+CREATE FUNCTION many(n int) RETURNS jsonb LANGUAGE sql
+    RETURN (SELECT jsonb_agg(jsonb_build_object('dataset', 'many', 'epsilon', 0.1, 'max_size', 10, 'estimators', '{Hc}'::text[], 'name', 'release ' || i)) FROM generate_series(1, n) AS i);
+SELECT count(*), count(problem), round(sum(epsilon)::numeric, 9) AS epsilon FROM dp_publish_check('hundred', many(100));
+CALL dp_publish('hundred', many(100));
+SELECT count(*) FROM dp.releases WHERE publication = 'hundred' AND status = 'published';
+SELECT epsilon_spent FROM dp_budget('many');
+SELECT * FROM error_of($$CALL dp_publish('more', many(101))$$);
+RESET client_min_messages;
+-- a list that is changed half-way: what the first one has made the second one shows
+ALTER TABLE dp.release_sum ADD CONSTRAINT broken CHECK (grain <> '77') NOT VALID;
+SELECT code FROM error_of($$CALL dp_publish('Q5', '[{"dataset": "large", "epsilon": 0.25}, {"dataset": "large", "name": "Q5 ages", "function": "dp_range_sums", "value_column": "age", "ranges": ["[0,77)"], "epsilon": 0.25}]')$$);
+ALTER TABLE dp.release_sum DROP CONSTRAINT broken;
+CALL dp_publish('Q5 again', '[{"dataset": "large", "epsilon": 0.25, "name": "Q5"}]');
+SELECT name, status, publication FROM dp.releases WHERE name LIKE 'Q5%';
+-- a draft tells nothing by what it would explain
+CALL dp_set_status('large', 'Q5', 'draft');
+SET ROLE dp_test_reader;
+SELECT * FROM error_of($$SELECT * FROM dp_explain_hierarchy('large', 1, release => 'Q5')$$);
+RESET ROLE;
 SELECT entries, whole FROM dp_verify_ledger();
 SELECT dp_revoke('large', 'dp_test_reader');

@@ -98,6 +98,9 @@ CALL dp_set_status('census', 'bins', 'retracted');
 -- with nothing left to be seen the name is free
 SET ROLE dp_test_other;
 SELECT dp_create_dataset('census', 'mine', '{id}', '{state}', epsilon_budget => 1);
+-- and then what was retracted cannot come back under it
+SET ROLE dp_test_owner;
+SELECT * FROM error_of($$CALL dp_set_status('census', 'Q2', 'published')$$);
 RESET ROLE;
 
 -- who listens is told
