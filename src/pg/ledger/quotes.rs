@@ -83,9 +83,9 @@ pub(super) fn add(quote: Quote) {
 /// All quotes of the statement, for the role that asked for them. From here on charges are made.
 pub(super) fn take() -> Vec<Quote> {
     with(|quotes| {
-        let taken =
-            std::mem::replace(quotes, Quotes { is_next: false, quotes: Vec::new(), ..*quotes });
-        let role = std::mem::replace(&mut quotes.role, current_role());
-        if role == current_role() { taken.quotes } else { Vec::new() }
+        let asked_by = std::mem::replace(&mut quotes.role, current_role());
+        quotes.is_next = false;
+        let taken = std::mem::take(&mut quotes.quotes);
+        if asked_by == quotes.role { taken } else { Vec::new() }
     })
 }

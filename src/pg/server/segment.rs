@@ -7,9 +7,10 @@ use pgrx::pg_sys::{self, Oid};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The longest answer in bytes, to so long a message: to one that asks for much it may be longer.
-const fn answer_room(message: usize) -> usize {
-    1024 + message
+/// The longest answer in bytes, to so long a message: to one that asks for much it may be longer, to
+/// one that brings much it need not be.
+fn answer_room(message: usize) -> usize {
+    1024 + message.min(1 << 16)
 }
 
 /// What the segment begins with; the message and room for the answer follow.
