@@ -192,6 +192,10 @@ DECLARE
     call text;
     before integer;
 BEGIN
+    IF draft IS NULL THEN
+        RAISE 'draft must not be NULL' USING ERRCODE = 'null_value_not_allowed',
+            HINT = 'false shows what is published, true makes it for its owner to see.';
+    END IF;
     FOR release IN SELECT * FROM dp.release_calls(name, releases) LOOP
         calls := calls || dp.release_call(name, release);
     END LOOP;
@@ -221,11 +225,11 @@ BEGIN
     -- its owner may have made a draft of what was published before
     FOR release IN
         SELECT r.release FROM jsonb_array_elements(releases) AS r (release)
-         WHERE NOT EXISTS (
+         WHERE EXISTS (
             SELECT FROM dp.releases AS s
              WHERE (s.dataset, s.name) = (r.release ->> 'dataset',
                                           coalesce(r.release ->> 'name', publish.name))
-               AND s.status = 'published')
+               AND s.status = 'draft')
     LOOP
         RAISE NOTICE 'release "%" of dataset "%" is a draft', coalesce(release ->> 'name', name),
                      release ->> 'dataset'

@@ -90,6 +90,7 @@ TABLE spent;
 -- what cannot be published
 SELECT * FROM error_of($$CALL dp_publish(NULL, '[]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', NULL)$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[]', NULL)$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '{"dataset": "large", "epsilon": 1}')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[1]')$$);
@@ -148,6 +149,26 @@ SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[{"dataset": "small", 
 SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[]')$$);
 SELECT dp.show_publication('mine');
 RESET ROLE;
+-- one quote for each release; and another role's code takes none away
+CREATE FUNCTION quote_and_charge(times int, meanwhile text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM dp.quote_start();
+    FOR i IN 1 .. times LOOP
+        PERFORM dp.quote_next(true);
+        EXECUTE meanwhile;
+        BEGIN
+            PERFORM dp_hierarchy_release('large', 0.05, name => 'quoted often');
+        EXCEPTION WHEN object_not_in_prerequisite_state THEN NULL;
+        END;
+    END LOOP;
+    PERFORM dp.charge_quoted('often', '[{"dataset": "large", "name": "quoted often"}]');
+END $$;
+SELECT * FROM error_of($$SELECT quote_and_charge(2, 'SELECT')$$);
+CREATE FUNCTION others() RETURNS void LANGUAGE sql SECURITY DEFINER AS 'SELECT dp.quote_start()';
+ALTER FUNCTION others() OWNER TO dp_test_reader;
+SELECT quote_and_charge(1, 'SELECT others()');
+SELECT name, attempts FROM dp.unstored_charges WHERE name = 'quoted often';
+TABLE spent;
 SELECT name, status, publication FROM dp.releases WHERE name = 'by a function';
 -- as many as there may be, and one more
 SET client_min_messages = warning;

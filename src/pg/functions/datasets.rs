@@ -40,14 +40,7 @@ fn dp_create_dataset(
     let delta_budget = checked_delta_budget(delta_budget)?;
     let fingerprint = source.declare(current_role())?;
 
-    // the unique index would wait for as long as another transaction likes
-    if !lock_name(PrivateLock::DatasetName, name) {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
-            format!("dataset \"{name}\" is being made by a transaction that does not end"),
-        )
-        .set_hint("Choose another name, or try again when it has ended."));
-    }
+    lock_dataset_name(name)?;
     refuse_name_of_others(name)?;
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, \
@@ -175,6 +168,19 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
         |_| Ok(()),
     )?;
     Ok(())
+}
+
+/// Locks the name of a dataset until the transaction ends. The unique index would wait for as long as
+/// another transaction likes.
+pub(super) fn lock_dataset_name(name: &str) -> Result<()> {
+    if lock_name(PrivateLock::DatasetName, name) {
+        return Ok(());
+    }
+    Err(error(
+        PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE,
+        format!("dataset \"{name}\" is being made by a transaction that does not end"),
+    )
+    .set_hint("Choose another name, or try again when it has ended."))
 }
 
 /// What is released under a name whose dataset was dropped stays to be read by it, so nobody but its

@@ -1,5 +1,6 @@
 //! What `dp_publish` and `dp_publish_check` are made of: they are written in SQL, around these.
 
+use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, checked_name, required};
 use crate::pg::ledger::publication::{self, Publication, Tried};
 use pgrx::JsonB;
@@ -17,7 +18,12 @@ fn dp_quote_next(is_next: bool) -> i32 {
 
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonB>) -> Result<()> {
-    for notice in publication_of(name, releases)?.charge_all()? {
+    let publication = publication_of(name, releases)?;
+    // also of those that are stored and not asked for
+    for dataset in publication.datasets() {
+        Dataset::open(dataset)?;
+    }
+    for notice in publication.charge_all()? {
         pgrx::notice!("{notice}");
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The catalogue of stored releases: what their owner tells readers, and whether they see them.
 
-use super::datasets::refuse_name_of_others;
+use super::datasets::{lock_dataset_name, refuse_name_of_others};
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, role_name};
@@ -32,8 +32,11 @@ fn dp_set_status(dataset: Option<&str>, release: Option<&str>, status: Option<&s
             format!("Valid words: {}.", STATUSES.join(", ")),
         ));
     }
-    let release = open_as_owner(dataset, name)?;
+    let mut release = open_as_owner(dataset, name)?;
     if release.is_retracted && status != "retracted" {
+        // nobody declares a dataset of that name meanwhile
+        lock_dataset_name(dataset)?;
+        release = open_as_owner(dataset, name)?;
         if release.is_replaced {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,

@@ -73,7 +73,7 @@ pub(super) fn standing(
             let charge = row.get::<i64>(1)?.unwrap_or_default();
             let is = |column| Ok::<_, pgrx::spi::Error>(row.get::<bool>(column)?.unwrap_or(false));
             Ok(match (is(2)?, is(3)?, is(4)?, row.get::<i32>(5)?.unwrap_or(ATTEMPTS)) {
-                (true, ..) => Err(Refusal::Stored),
+                (true, true, ..) => Err(Refusal::Stored),
                 (_, false, ..) => Err(Refusal::Unresumable(Unresumable::Changed)),
                 // attempts are few: who did not pay must not use them up
                 _ if !is(6)? => Err(Refusal::Unresumable(Unresumable::OthersCharge)),

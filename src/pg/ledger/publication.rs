@@ -42,6 +42,12 @@ pub(crate) struct Tried {
 }
 
 impl Publication<'_> {
+    /// Of its releases, as far as they are any.
+    pub(crate) fn datasets(&self) -> impl Iterator<Item = &str> {
+        let releases = self.releases.as_array().into_iter().flatten();
+        releases.filter_map(|release| release.get("dataset")?.as_str())
+    }
+
     /// Charges what was quoted, all together. What is charged already, under the same name for the
     /// same release, is not charged again. Returns what to tell the caller of it.
     ///
@@ -81,6 +87,14 @@ impl Publication<'_> {
             charges: quotes.iter().map(|quote| quote.request.clone()).collect(),
             is_trial,
         });
+        let message = serde_json::to_vec(&message).map_err(internal)?;
+        if message.len() > LONGEST {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                format!("releases: they ask for too much together, {} bytes", message.len()),
+            )
+            .set_hint("Nothing was spent. Publish them in parts."));
+        }
         let begin = Instant::now();
         loop {
             match ask_worker(&message)? {
@@ -127,15 +141,24 @@ impl Publication<'_> {
             .set_hint("Nothing was spent. Publish them in parts."));
         }
         let named = listed.iter().map(|release| {
-            let text = |key: &str| release.get(key).and_then(Value::as_str);
-            let name = text("name").unwrap_or(self.name).to_string();
-            Some((text("dataset")?.to_string(), name))
+            let text = |key: &str| match release.get(key) {
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(Value::Number(number)) => Some(number.to_string()),
+                _ => None,
+            };
+            Some((text("dataset")?, text("name").unwrap_or_else(|| self.name.to_string())))
         });
         let named: Vec<(String, String)> = named
             .collect::<Option<_>>()
             .filter(|named: &Vec<_>| !named.is_empty())
             .ok_or_else(|| unfit("each must be an object with a dataset".to_string()))?;
         let quoted: Vec<(&str, &str)> = quotes.iter().filter_map(Quote::release).collect();
+        let mut different = quoted.clone();
+        different.sort_unstable();
+        different.dedup();
+        if different.len() < quotes.len() {
+            return Err(unfit("each must have a name of its own".to_string()));
+        }
         let is_named =
             |dataset: &str, name: &str| named.iter().any(|(d, n)| d == dataset && n == name);
         if let Some((dataset, name)) =
@@ -161,6 +184,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// While they are charged, all other charges wait.
 const MOST_RELEASES: usize = 100;
+
+/// Of what is asked, in bytes: some 100,000 ranges.
+const LONGEST: usize = 1 << 24;
 
 /// Whether there is such a release, which everybody sees, or the current role may show.
 fn is_stored(dataset: &str, name: &str) -> Result<bool> {
@@ -189,13 +215,13 @@ fn is_stored(dataset: &str, name: &str) -> Result<bool> {
 pub(crate) fn show(publication: &str) -> Result<bool> {
     check_surroundings()?;
     let publication = publication.to_string();
-    ask_worker(&Message::Show { publication, who: current_role().to_u32() })
+    let message = Message::Show { publication, who: current_role().to_u32() };
+    ask_worker(&serde_json::to_vec(&message).map_err(internal)?)
 }
 
-fn ask_worker<T: DeserializeOwned>(message: &Message) -> Result<T> {
+fn ask_worker<T: DeserializeOwned>(message: &[u8]) -> Result<T> {
     // publications of one role wait for each other; no dataset has a negative number
     let whose = !i64::from(current_role().to_u32());
-    let message = serde_json::to_vec(message).map_err(internal)?;
-    let answer = ask(&CHARGE, whose, &message).map_err(not_charged)?;
+    let answer = ask(&CHARGE, whose, message).map_err(not_charged)?;
     serde_json::from_slice(&answer).map_err(internal)
 }

@@ -3,10 +3,10 @@
 
 use super::message::{ChargeRequest, Left, Refusal};
 use crate::pg::server::state::current_role;
-use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// What a release would be charged, and how it tells of a charge or a refusal.
 pub(super) struct Quote {
@@ -24,35 +24,34 @@ impl Quote {
 }
 
 /// Those of one statement of a client: nothing is left for the next one.
+struct Statement {
+    began: pg_sys::TimestampTz,
+    /// Each role's own: while one has a release quoted, code of others may run.
+    roles: BTreeMap<u32, Quotes>,
+}
+
+#[derive(Default)]
 struct Quotes {
-    statement: pg_sys::TimestampTz,
-    /// Who asked for them: what another role releases meanwhile, such as an owner's function, is
-    /// made and not quoted.
-    role: Oid,
     /// The next charge is quoted.
     is_next: bool,
     quotes: Vec<Quote>,
 }
 
 thread_local! {
-    static QUOTES: RefCell<Quotes> =
-        const { RefCell::new(Quotes {
-            statement: 0,
-            role: Oid::INVALID,
-            is_next: false,
-            quotes: Vec::new(),
-        }) };
+    static STATEMENT: RefCell<Statement> =
+        const { RefCell::new(Statement { began: 0, roles: BTreeMap::new() }) };
 }
 
+/// With the quotes of the current role.
 fn with<T>(action: impl FnOnce(&mut Quotes) -> T) -> T {
     // SAFETY: reads a variable of this process.
-    let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-    QUOTES.with_borrow_mut(|quotes| {
-        let role = current_role();
-        if quotes.statement != statement {
-            *quotes = Quotes { statement, role, is_next: false, quotes: Vec::new() };
+    let began = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+    let role = current_role().to_u32();
+    STATEMENT.with_borrow_mut(|statement| {
+        if statement.began != began {
+            *statement = Statement { began, roles: BTreeMap::new() };
         }
-        action(quotes)
+        action(statement.roles.entry(role).or_default())
     })
 }
 
@@ -61,31 +60,24 @@ pub(super) fn start() {
     drop(take());
 }
 
-/// Has the next charge quoted, or not. Returns how many were.
+/// Has the role's next charge quoted, or not. Returns how many were.
 pub(super) fn quote_next(is_next: bool) -> usize {
     with(|quotes| {
-        if quotes.role == current_role() {
-            quotes.is_next = is_next;
-        }
+        quotes.is_next = is_next;
         quotes.quotes.len()
     })
 }
 
 /// Whether this charge is to be quoted alone.
 pub(super) fn is_wanted() -> bool {
-    with(|quotes| quotes.role == current_role() && std::mem::take(&mut quotes.is_next))
+    with(|quotes| std::mem::take(&mut quotes.is_next))
 }
 
 pub(super) fn add(quote: Quote) {
     with(|quotes| quotes.quotes.push(quote));
 }
 
-/// All quotes of the statement, for the role that asked for them. From here on charges are made.
+/// All quotes of the role. From here on its charges are made.
 pub(super) fn take() -> Vec<Quote> {
-    with(|quotes| {
-        let asked_by = std::mem::replace(&mut quotes.role, current_role());
-        quotes.is_next = false;
-        let taken = std::mem::take(&mut quotes.quotes);
-        if asked_by == quotes.role { taken } else { Vec::new() }
-    })
+    with(|quotes| std::mem::take(quotes).quotes)
 }

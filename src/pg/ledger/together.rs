@@ -29,7 +29,12 @@ fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Pu
     };
     let mut answers = Vec::new();
     for one in &request.charges {
-        answers.push(charge_one(client, request, one, publication)?);
+        let answer = charge_one(client, request, one, publication)?;
+        let is_refused = answer.is_err();
+        answers.push(answer);
+        if is_refused && !request.is_trial {
+            break; // nothing will be charged
+        }
     }
     if !request.is_trial {
         take_over(client, request, publication)?;
@@ -47,19 +52,32 @@ fn lock_all(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<bool>
         charges.iter().filter_map(|charge| charge.grantee.map(i64::from)).collect();
     let names: Vec<String> =
         charges.iter().flat_map(|charge| &charge.promise).map(|named| named.name.clone()).collect();
+    let listed: Vec<String> = request.releases.iter().map(|(_, name)| name.clone()).collect();
     let rows = [
         ("dp.dataset WHERE id = ANY ($1)", "id"),
         ("dp.access WHERE dataset = ANY ($1) AND grantee::bigint = ANY ($2)", "dataset, grantee"),
         ("dp.release WHERE dataset = ANY ($1) AND name = ANY ($3)", "id"),
+        // what is taken over from an earlier publication of the role
+        (
+            "dp.release WHERE status = 'draft' AND name = ANY ($4) AND publication IN ( \
+                 SELECT id FROM dp.publication WHERE made_by = $5 AND published_at IS NULL)",
+            "id",
+        ),
     ];
     for (rows, order) in rows {
         let sql = format!(
             "SELECT (SELECT count(*) FROM {rows}) = (SELECT count(*) FROM ( \
                  SELECT FROM {rows} ORDER BY {order} FOR NO KEY UPDATE SKIP LOCKED) AS locked) \
                WHERE $1::bigint[] IS NOT NULL AND $2::bigint[] IS NOT NULL \
-                 AND $3::text[] IS NOT NULL"
+                 AND $3::text[] IS NOT NULL AND $4::text[] IS NOT NULL AND $5::oid IS NOT NULL"
         );
-        let arguments = [datasets.clone().into(), grantees.clone().into(), names.clone().into()];
+        let arguments = [
+            datasets.clone().into(),
+            grantees.clone().into(),
+            names.clone().into(),
+            listed.clone().into(),
+            role(request.who),
+        ];
         if first_row(client, &sql, &arguments, |row| row.get::<bool>(1))? != Some(Some(true)) {
             return Ok(false);
         }
@@ -106,9 +124,12 @@ fn take_over(client: &mut SpiClient, request: &PublishRequest, publication: i64)
     let (datasets, names): (Vec<String>, Vec<String>) = request.releases.iter().cloned().unzip();
     client.update(
         "UPDATE dp.release AS r SET publication = $1 \
-           FROM unnest($3::text[], $4::text[]) AS e (dataset, name), dp.publication AS p \
+           FROM unnest($3::text[], $4::text[]) AS e (dataset, name), dp.publication AS p, \
+                dp.dataset AS d \
           WHERE (r.dataset_name, r.name) = (e.dataset, e.name) AND r.status = 'draft' \
-            AND p.id = r.publication AND p.id <> $1 AND p.made_by = $2 AND p.published_at IS NULL",
+            AND d.id = r.dataset AND (d.dropped_at IS NULL OR r.released_at IS NOT NULL) \
+            AND p.id = r.publication AND p.id <> $1 AND p.published_at IS NULL \
+            AND dp.role(p.made_by, p.made_by_name) = $2",
         None,
         &[publication.into(), role(request.who), datasets.into(), names.into()],
     )?;
@@ -137,7 +158,8 @@ fn publication(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Op
     first_row(
         client,
         "SELECT id FROM dp.publication \
-          WHERE name = $1 AND made_by = $2 AND asked_for = sha256(convert_to($3, 'UTF8'))",
+          WHERE name = $1 AND dp.role(made_by, made_by_name) = $2 \
+            AND asked_for = sha256(convert_to($3, 'UTF8'))",
         &[
             request.publication.as_str().into(),
             role(request.who),
@@ -160,15 +182,17 @@ pub(super) fn show(publication: &str, who: u32) -> SpiResult<bool> {
             "WITH shown AS ( \
                  UPDATE dp.publication AS p \
                     SET published_at = coalesce(p.published_at, clock_timestamp()) \
-                  WHERE p.name = $1 AND p.made_by = $2 \
+                  WHERE p.name = $1 AND dp.role(p.made_by, p.made_by_name) = $2 \
                     AND NOT EXISTS (SELECT FROM dp.release AS r \
-                                     WHERE r.publication = p.id AND r.released_at IS NULL) \
+                                      JOIN dp.dataset AS d ON d.id = r.dataset \
+                                     WHERE r.publication = p.id AND r.released_at IS NULL \
+                                       AND d.dropped_at IS NULL) \
                  RETURNING p.id, p.published_at), \
              releases AS ( \
                  UPDATE dp.release AS r \
                     SET status = 'published', status_since = s.published_at \
                    FROM shown AS s WHERE r.publication = s.id AND r.status = 'draft' \
-                     AND NOT EXISTS (SELECT FROM dp.release_status AS h WHERE h.release = r.id) \
+                     AND r.status_since = r.released_at \
                  RETURNING r.id) \
              SELECT s.id, (SELECT array_agg(id) FROM releases) FROM shown AS s",
             &[publication.into(), role(who)],
