@@ -106,20 +106,34 @@ COMMENT ON COLUMN dp.ledger.epoch IS
 COMMENT ON COLUMN dp.ledger.hash IS
     'of the entry and the one before, which dp_verify_ledger checks';
 
--- What is stored stays when its dataset is dropped. Drafts are the owner's.
-CREATE VIEW dp.releases WITH (security_barrier) AS
-    SELECT r.dataset_name AS dataset, r.name, r.released_at, c.epsilon, c.delta, r.parameters,
-           nullif((SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id), 0)
-               AS regions,
-           CASE WHEN r.status <> 'retracted' THEN r.level_epsilons END AS level_epsilons, c.function, r.status, r.status_since, r.title, r.description, r.valid,
-           c.charged_by AS released_by, p.name AS publication
-      FROM dp.release AS r
-      JOIN dp.dataset AS d ON d.id = r.dataset
-      JOIN dp.charge AS c ON c.id = r.charge
-      LEFT JOIN dp.publication AS p ON p.id = r.publication
+-- What is stored stays when its dataset is dropped. Drafts are the owner's; of what is retracted
+-- nobody sees what follows from its numbers.
+CREATE VIEW dp.known_release WITH (security_barrier) AS
+    SELECT r.id, r.dataset AS dataset_id, r.dataset_name AS dataset, r.name AS release, r.charge,
+           r.released_at, r.parameters,
+           CASE WHEN r.status <> 'retracted' THEN r.level_epsilons END AS level_epsilons,
+           r.status, r.status_since, r.title, r.description, r.valid, r.publication, d.hierarchy
+      FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset
      WHERE r.released_at IS NOT NULL
        AND (r.status <> 'draft'
             OR pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE'));
+COMMENT ON VIEW dp.known_release IS
+    'behind the views of stored releases, those that the caller knows of';
+
+CREATE VIEW dp.shown_release WITH (security_barrier) AS
+    SELECT r.id, r.dataset, r.release, r.released_at, r.hierarchy
+      FROM dp.known_release AS r WHERE r.status <> 'retracted';
+COMMENT ON VIEW dp.shown_release IS 'behind the views of released numbers, which of them are shown';
+
+CREATE VIEW dp.releases WITH (security_barrier) AS
+    SELECT r.dataset, r.release AS name, r.released_at, c.epsilon, c.delta, r.parameters,
+           nullif((SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id), 0)
+               AS regions,
+           r.level_epsilons, c.function, r.status, r.status_since, r.title, r.description, r.valid,
+           c.charged_by AS released_by, p.name AS publication
+      FROM dp.known_release AS r
+      JOIN dp.charge AS c ON c.id = r.charge
+      LEFT JOIN dp.publication AS p ON p.id = r.publication;
 COMMENT ON VIEW dp.releases IS
     'releases that were stored under a name, with the parameters they were made with';
 COMMENT ON COLUMN dp.releases.dataset IS 'the dataset that it was released from';
@@ -155,16 +169,6 @@ COMMENT ON COLUMN dp.release_history.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_history.status IS 'published, draft or retracted';
 COMMENT ON COLUMN dp.release_history.set_at IS 'when that was set';
 COMMENT ON COLUMN dp.release_history.set_by IS 'the role that set it';
-
--- Behind the views of rows: what the caller may see the numbers of.
-CREATE VIEW dp.shown_release WITH (security_barrier) AS
-    SELECT r.id, r.dataset_name AS dataset, r.name AS release, r.released_at, d.hierarchy
-      FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset
-     WHERE r.released_at IS NOT NULL
-       AND (r.status = 'published'
-            OR r.status = 'draft'
-               AND pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE'));
-COMMENT ON VIEW dp.shown_release IS 'behind the views of released numbers, which of them are shown';
 
 CREATE VIEW dp.release_rows WITH (security_barrier) AS
     SELECT r.dataset, r.release, pg_catalog.cardinality(g.path) AS level, g.path, h.size, h.groups

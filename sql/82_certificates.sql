@@ -22,10 +22,10 @@ COMMENT ON COLUMN dp.ledger_chain.hash IS 'SHA-256 of these two in hexadecimal';
 -- Nothing in it is more than the release itself tells, its charge, and how its dataset was declared.
 -- An optional field is left out where nothing is known.
 CREATE VIEW dp.release_certificates WITH (security_barrier) AS
-    SELECT d.name AS dataset, r.name AS release,
+    SELECT r.dataset, r.release,
            pg_catalog.jsonb_build_object(
                'release', jsonb_strip_nulls(jsonb_build_object(
-                   'dataset', d.name, 'name', r.name, 'function', c.function,
+                   'dataset', r.dataset, 'name', r.release, 'function', c.function,
                    'counted_by', CASE WHEN c.function IN ('dp_coco_histogram', 'dp_range_release')
                                       THEN 'the caller, who may read the private table' END,
                    'charged_at', t.charged_at, 'charged_by', c.charged_by,
@@ -60,7 +60,7 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    WHEN r.level_epsilons IS NULL THEN '{}'
                    ELSE jsonb_build_object(
                        'level_epsilons', r.level_epsilons,
-                       'error_bars', format('dp_hierarchy_intervals(%L, %L)', d.name, r.name)) END,
+                       'error_bars', format('dp_hierarchy_intervals(%L, %L)', r.dataset, r.release)) END,
                'implementation', jsonb_build_object(
                    'pg_dp', x.extversion, 'postgresql', current_setting('server_version'),
                    'guarantee', 'docs/guarantee.md'),
@@ -73,8 +73,8 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    'hash', encode(c.hash, 'hex'))))
            || CASE WHEN l.regions IS NULL THEN '{}' ELSE jsonb_build_object('rows', s.rows) END
                AS certificate
-      FROM dp.release AS r
-      JOIN dp.dataset AS d ON d.id = r.dataset
+      FROM dp.known_release AS r
+      JOIN dp.dataset AS d ON d.id = r.dataset_id
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
      CROSS JOIN LATERAL (
@@ -103,10 +103,7 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                              h.size, h.groups)
           ) AS v (line)
          WHERE g.release = r.id
-      ) AS s (rows)
-     WHERE r.released_at IS NOT NULL -- as in dp.releases
-       AND (r.status <> 'draft'
-            OR pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE'));
+      ) AS s (rows);
 COMMENT ON VIEW dp.release_certificates IS
     'what stored releases promise, their charge, and a checksum of their rows: see dp_certificate';
 COMMENT ON COLUMN dp.release_certificates.dataset IS 'the dataset that it was released from';

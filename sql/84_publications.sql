@@ -152,7 +152,7 @@ END $$;
 COMMENT ON FUNCTION dp.release_call(text, jsonb) IS
     'inside of dp_publish: the call that makes one of its releases';
 
-CREATE FUNCTION dp.release_calls(publication text, releases jsonb) RETURNS SETOF jsonb
+CREATE FUNCTION dp.listed_releases(publication text, releases jsonb) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -178,7 +178,7 @@ BEGIN
     END IF;
     RETURN QUERY SELECT * FROM jsonb_array_elements(releases);
 END $$;
-COMMENT ON FUNCTION dp.release_calls(text, jsonb) IS
+COMMENT ON FUNCTION dp.listed_releases(text, jsonb) IS
     'inside of dp_publish: the releases of a publication, one by one';
 
 -- What is written is written by workers, which commit: so it does not matter what the caller's
@@ -196,7 +196,7 @@ BEGIN
         RAISE 'draft must not be NULL' USING ERRCODE = 'null_value_not_allowed',
             HINT = 'false shows what is published, true makes it for its owner to see.';
     END IF;
-    FOR release IN SELECT * FROM dp.release_calls(name, releases) LOOP
+    FOR release IN SELECT * FROM dp.listed_releases(name, releases) LOOP
         calls := calls || dp.release_call(name, release);
     END LOOP;
     PERFORM dp.quote_start();
@@ -260,7 +260,7 @@ DECLARE
     quoted integer;
 BEGIN
     PERFORM dp.quote_start();
-    FOR release IN SELECT * FROM dp.release_calls(name, releases) LOOP
+    FOR release IN SELECT * FROM dp.listed_releases(name, releases) LOOP
         problem := NULL;
         before := dp.quote_next(true);
         BEGIN

@@ -5,8 +5,8 @@ use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{Consistency, HistogramMechanism, Observer, estimator_names};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, invalid, required};
-use crate::pg::release::named::{HistogramRelease, promised};
+use crate::pg::errors::{Result, internal, invalid, required};
+use crate::pg::release::named::{HierarchyRelease, promised};
 use crate::pg::release::order::{Asked, uncharged};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use pgrx::prelude::*;
@@ -130,8 +130,14 @@ fn dp_coco_histogram(
         let (mechanism, epsilon) = (request.mechanism, request.epsilon);
         asked.of_given(mechanism, |receipt, words| {
             let histogram = release(receipt, &truth, words, &progress);
-            Ok(HistogramRelease { histogram, epsilon })
+            Ok(HierarchyRelease {
+                regions: vec![(vec![], histogram)],
+                level_epsilons: vec![Some(epsilon)],
+                measurements: vec![],
+                selection: None,
+            })
         })
     })?;
-    Ok(released.histogram)
+    let root = released.regions.into_iter().next();
+    root.map(|(_, histogram)| histogram).ok_or_else(|| internal("a stored histogram has no region"))
 }

@@ -46,7 +46,7 @@ fn dp_show_publication(name: Option<&str>) -> Result<bool> {
     publication::show(required(name, "name")?)
 }
 
-fn publication_of(name: Option<&str>, releases: Option<JsonB>) -> Result<Publication<'_>> {
+fn publication_of(name: Option<&str>, releases: Option<JsonB>) -> Result<Publication> {
     let name = checked_name(required(name, "name")?, "name")?;
-    Ok(Publication { name, releases: required(releases, "releases")?.0 })
+    Publication::new(name, &required(releases, "releases")?.0)
 }

@@ -16,13 +16,17 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 /// What is asked of a publication.
-pub(crate) struct Publication<'a> {
-    pub(crate) name: &'a str,
-    /// As they were asked for.
-    pub(crate) releases: Value,
+pub(crate) struct Publication {
+    name: String,
+    /// As it was asked for.
+    asked_for: String,
+    /// By dataset and name.
+    releases: Vec<(String, String)>,
 }
 
 /// Forgets what the statement has quoted so far.
@@ -41,11 +45,37 @@ pub(crate) struct Tried {
     pub(crate) problem: Option<ErrorReport>,
 }
 
-impl Publication<'_> {
-    /// Of its releases, as far as they are any.
+impl Publication {
+    /// Errors: it is no list of some objects with a dataset; there are too many.
+    pub(crate) fn new(name: &str, releases: &Value) -> Result<Publication> {
+        let listed = releases.as_array().map_or(&[][..], Vec::as_slice);
+        if listed.len() > MOST_RELEASES {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "releases: at most {MOST_RELEASES} can be published together, got {}",
+                    listed.len()
+                ),
+            )
+            .set_hint("Nothing was spent. Publish them in parts."));
+        }
+        let named = listed.iter().map(|release| {
+            let text = |key: &str| match release.get(key) {
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(Value::Number(number)) => Some(number.to_string()),
+                _ => None,
+            };
+            Some((text("dataset")?, text("name").unwrap_or_else(|| name.to_string())))
+        });
+        let named = named
+            .collect::<Option<Vec<_>>>()
+            .filter(|named| !named.is_empty())
+            .ok_or_else(|| unfit("each must be an object with a dataset"))?;
+        Ok(Publication { name: name.to_string(), asked_for: releases.to_string(), releases: named })
+    }
+
     pub(crate) fn datasets(&self) -> impl Iterator<Item = &str> {
-        let releases = self.releases.as_array().into_iter().flatten();
-        releases.filter_map(|release| release.get("dataset")?.as_str())
+        self.releases.iter().map(|(dataset, _)| dataset.as_str())
     }
 
     /// Charges what was quoted, all together. What is charged already, under the same name for the
@@ -78,12 +108,12 @@ impl Publication<'_> {
     fn ask(self, is_trial: bool) -> Result<(Vec<Quote>, Vec<Answer>)> {
         check_surroundings()?;
         let quotes = quotes::take();
-        let releases = self.releases(&quotes, is_trial)?;
+        self.check(&quotes, is_trial)?;
         let message = Message::Publish(PublishRequest {
-            publication: self.name.to_string(),
+            publication: self.name.clone(),
             who: current_role().to_u32(),
-            releases,
-            asked_for: self.releases.to_string(),
+            releases: self.releases,
+            asked_for: self.asked_for,
             charges: quotes.iter().map(|quote| quote.request.clone()).collect(),
             is_trial,
         });
@@ -123,60 +153,30 @@ impl Publication<'_> {
         }
     }
 
-    /// The releases by dataset and name. Each is quoted, or stored and the role's to publish, unless
-    /// it is a trial; nothing else is quoted.
-    fn releases(&self, quotes: &[Quote], is_trial: bool) -> Result<Vec<(String, String)>> {
-        let unfit = |what: String| {
-            invalid(format!("releases: {what}"), "Nothing was spent. Use dp_publish.")
-        };
-        let listed = self.releases.as_array().map_or(&[][..], Vec::as_slice);
-        if listed.len() > MOST_RELEASES {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-                format!(
-                    "releases: at most {MOST_RELEASES} can be published together, got {}",
-                    listed.len()
-                ),
-            )
-            .set_hint("Nothing was spent. Publish them in parts."));
+    /// Each of the releases is quoted, or stored and the role's to publish, unless it is a trial;
+    /// nothing else is quoted, and nothing twice.
+    fn check(&self, quotes: &[Quote], is_trial: bool) -> Result<()> {
+        let releases = || self.releases.iter().map(|(dataset, name)| (&**dataset, &**name));
+        let quoted: BTreeSet<(&str, &str)> = quotes.iter().filter_map(Quote::release).collect();
+        if quoted.len() < quotes.len() {
+            return Err(unfit("each must have a name of its own"));
         }
-        let named = listed.iter().map(|release| {
-            let text = |key: &str| match release.get(key) {
-                Some(Value::String(text)) => Some(text.clone()),
-                Some(Value::Number(number)) => Some(number.to_string()),
-                _ => None,
-            };
-            Some((text("dataset")?, text("name").unwrap_or_else(|| self.name.to_string())))
-        });
-        let named: Vec<(String, String)> = named
-            .collect::<Option<_>>()
-            .filter(|named: &Vec<_>| !named.is_empty())
-            .ok_or_else(|| unfit("each must be an object with a dataset".to_string()))?;
-        let quoted: Vec<(&str, &str)> = quotes.iter().filter_map(Quote::release).collect();
-        let mut different = quoted.clone();
-        different.sort_unstable();
-        different.dedup();
-        if different.len() < quotes.len() {
-            return Err(unfit("each must have a name of its own".to_string()));
-        }
-        let is_named =
-            |dataset: &str, name: &str| named.iter().any(|(d, n)| d == dataset && n == name);
-        if let Some((dataset, name)) =
-            quoted.iter().find(|(dataset, name)| !is_named(dataset, name))
-        {
-            return Err(unfit(format!("\"{name}\" of dataset \"{dataset}\" is not among them")));
-        }
-        if !is_trial {
-            for (dataset, name) in &named {
-                if !quoted.contains(&(dataset, name)) && !is_stored(dataset, name)? {
-                    return Err(unfit(format!(
-                        "\"{name}\" of dataset \"{dataset}\" is not stored"
-                    )));
-                }
+        for (dataset, name) in &quoted {
+            if !releases().any(|release| release == (*dataset, *name)) {
+                return Err(unfit(format!("\"{name}\" of dataset \"{dataset}\" is not listed")));
             }
         }
-        Ok(named)
+        for (dataset, name) in releases().filter(|release| !is_trial && !quoted.contains(release)) {
+            if !is_stored(dataset, name)? {
+                return Err(unfit(format!("\"{name}\" of dataset \"{dataset}\" is not stored")));
+            }
+        }
+        Ok(())
     }
+}
+
+fn unfit(what: impl Display) -> ErrorReport {
+    invalid(format!("releases: {what}"), "Nothing was spent. Use dp_publish.")
 }
 
 /// How long to wait for what another transaction has locked.

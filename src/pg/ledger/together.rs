@@ -60,7 +60,8 @@ fn lock_all(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<bool>
         // what is taken over from an earlier publication of the role
         (
             "dp.release WHERE status = 'draft' AND name = ANY ($4) AND publication IN ( \
-                 SELECT id FROM dp.publication WHERE made_by = $5 AND published_at IS NULL)",
+                 SELECT id FROM dp.publication \
+                  WHERE dp.role(made_by, made_by_name) = $5 AND published_at IS NULL)",
             "id",
         ),
     ];

@@ -3,9 +3,8 @@
 
 use super::content::{Content, StoredNumbers, StoredRegion, StoredSum};
 use super::stored::{ReleasedRegions, read_ranges, read_regions, read_sums};
-use crate::coco::DpCoco;
 use crate::hierarchy::KeptNumbers;
-use crate::pg::errors::{Result, checked_name, internal, invalid};
+use crate::pg::errors::{Result, checked_name, invalid};
 use crate::pg::ledger::account::Promise;
 use crate::ranges::DpRanges;
 use serde_json::Value;
@@ -35,7 +34,7 @@ pub(crate) trait Storable: Sized {
     fn read(release: i64) -> Result<Self>;
 }
 
-/// A hierarchy.
+/// A hierarchy; a single histogram is its root.
 pub(crate) struct HierarchyRelease {
     pub(crate) regions: ReleasedRegions,
     pub(crate) level_epsilons: Vec<Option<f64>>,
@@ -60,29 +59,6 @@ impl Storable for HierarchyRelease {
             measurements: Vec::new(),
             selection: None,
         })
-    }
-}
-
-/// One histogram: the root of a hierarchy that has no other region.
-pub(crate) struct HistogramRelease {
-    pub(crate) histogram: DpCoco,
-    pub(crate) epsilon: f64,
-}
-
-impl Storable for HistogramRelease {
-    fn content(&self) -> Content<'_> {
-        Content::Regions {
-            level_epsilons: vec![Some(self.epsilon)],
-            regions: vec![StoredRegion::new(&[], &self.histogram)],
-            measurements: Vec::new(),
-        }
-    }
-
-    fn read(release: i64) -> Result<HistogramRelease> {
-        let (_, histogram) = read_regions(release)?
-            .pop()
-            .ok_or_else(|| internal("a stored histogram is missing"))?;
-        Ok(HistogramRelease { histogram, epsilon: 0.0 })
     }
 }
 
