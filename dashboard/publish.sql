@@ -5,32 +5,19 @@
 SET client_min_messages = warning;
 
 BEGIN;
-DROP VIEW IF EXISTS flights_sizes;
-DROP TABLE IF EXISTS flights_regions;
+DROP VIEW IF EXISTS flights_sizes, flights_regions;
 
 CALL dp_create_view('flights', 'flights_sizes', 'demo');
 
--- Error bars take as long as nine releases, so they are computed once.
-CREATE TABLE flights_regions AS
-SELECT r.level_name, r.path[1] AS origin, r.path[2] AS carrier, r.is_leaf, r.region,
-       r.groups AS aircraft, bars.*
-  FROM dp.release_regions AS r
-  JOIN (SELECT path,
-               max(value) FILTER (WHERE statistic = 'entities') AS flights,
-               max(lower) FILTER (WHERE statistic = 'entities') AS flights_low,
-               max(upper) FILTER (WHERE statistic = 'entities') AS flights_high,
-               max(value) FILTER (WHERE statistic = 'mean_size') AS mean,
-               max(lower) FILTER (WHERE statistic = 'mean_size') AS mean_low,
-               max(upper) FILTER (WHERE statistic = 'mean_size') AS mean_high,
-               max(value) FILTER (WHERE statistic = 'median') AS median,
-               max(lower) FILTER (WHERE statistic = 'median') AS median_low,
-               max(upper) FILTER (WHERE statistic = 'median') AS median_high,
-               max(value) FILTER (WHERE statistic = 'p90') AS p90,
-               max(lower) FILTER (WHERE statistic = 'p90') AS p90_low,
-               max(upper) FILTER (WHERE statistic = 'p90') AS p90_high
-          FROM dp_hierarchy_intervals('flights', 'demo') GROUP BY path) AS bars USING (path)
- WHERE r.dataset = 'flights' AND r.release = 'demo';
-ALTER TABLE flights_regions DROP path;
+CALL dp_keep_intervals('flights', 'demo');
+CREATE VIEW flights_regions AS
+SELECT level_name, path[1] AS origin, path[2] AS carrier, is_leaf, region, groups AS aircraft,
+       entities AS flights, entities_lower AS flights_low, entities_upper AS flights_high,
+       mean_size AS mean, mean_size_lower AS mean_low, mean_size_upper AS mean_high,
+       median, median_lower AS median_low, median_upper AS median_high,
+       p90, p90_lower AS p90_low, p90_upper AS p90_high
+  FROM dp.release_regions
+ WHERE dataset = 'flights' AND release = 'demo';
 COMMENT ON COLUMN flights_regions.level_name IS 'all, origin for an airport, or carrier for an airline there';
 COMMENT ON COLUMN flights_regions.is_leaf IS 'whether it is an airline at an airport: these add up to the others';
 COMMENT ON COLUMN flights_regions.aircraft IS 'how many there are, which is public';

@@ -9,12 +9,14 @@ rows of a release. Says what is wrong, and exits with 1 if anything is.
     \\copy (SELECT level, path, size, groups FROM dp.release_rows
            WHERE dataset = 'flights' AND release = '2013') TO 'rows.csv' (FORMAT csv, HEADER)
 
+and of ranges grain, lower_bound, upper_bound, sum, stddev of dp.range_rows.
 docs/certificates.md tells what each check is worth.
 """
 import argparse
 import csv
 import hashlib
 import json
+import struct
 import sys
 from decimal import Decimal
 
@@ -22,6 +24,7 @@ from decimal import Decimal
 ENTRY = ('id', 'epoch', 'charged_at', 'charged_by', 'dataset', 'function', 'epsilon', 'delta', 'rho',
          'parameters', 'nonce')
 ROWS = ['level', 'path', 'size', 'groups']
+RANGES = ['grain', 'lower_bound', 'upper_bound', 'sum', 'stddev']
 
 problems = []
 
@@ -92,11 +95,20 @@ def quoted(field):
     return '"' + field.replace('"', '""') + '"' if any(c in '",\n\r' for c in field) else field
 
 
+def hashed(row, columns):
+    """A row as it is hashed: a line of CSV, with the bytes of what is a floating-point number."""
+    if columns == RANGES:
+        row = row[:3] + [struct.pack('>d', float(number)).hex() for number in row[3:]]
+    return ','.join(map(quoted, row)).encode()
+
+
 def check_rows(path, expected):
-    """The checksum: of the lines as PostgreSQL writes them, sorted by their bytes."""
+    """The checksum: of the lines sorted by their bytes."""
     with open(path, newline='', encoding='utf-8') as file:
-        lines = [','.join(map(quoted, row)).encode() for row in csv.reader(file) if row != ROWS]
-    lines.sort()
+        rows = list(csv.reader(file))
+    heads = [columns for columns in (ROWS, RANGES) if rows and rows[0] == columns]
+    columns = expected['columns'].split(',') if expected else heads[0] if heads else ROWS
+    lines = sorted(hashed(row, columns) for row in rows[len(heads):])
     found = hashlib.sha256(b''.join(line + b'\n' for line in lines)).hexdigest()
     print(f'{path}: {len(lines)} rows, SHA-256 {found}')
     if expected is not None:
@@ -109,7 +121,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--ledger', help='CSV of dp.ledger_chain')
     parser.add_argument('--certificate', help='JSON of dp_certificate')
-    parser.add_argument('--rows', help='CSV of the level, path, size and groups of dp.release_rows')
+    parser.add_argument('--rows', help='CSV of those columns of dp.release_rows or dp.range_rows')
     arguments = parser.parse_args()
     if not (arguments.ledger or arguments.certificate or arguments.rows):
         parser.error('nothing to check')

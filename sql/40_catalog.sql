@@ -246,6 +246,26 @@ CREATE TABLE dp.release_region (
 );
 COMMENT ON TABLE dp.release_region IS 'the regions of stored releases, which dp.release_rows shows';
 
+-- The same is computed each time, but it takes as long as nine releases.
+CREATE TABLE dp.release_interval (
+    release bigint NOT NULL,
+    n bigint NOT NULL,
+    entities_lower float8 NOT NULL,
+    entities_upper float8 NOT NULL,
+    mean_size_lower float8, -- these are NULL without groups
+    mean_size_upper float8,
+    median_lower float8,
+    median_upper float8,
+    p90_lower float8,
+    p90_upper float8,
+    gini_lower float8,
+    gini_upper float8,
+    PRIMARY KEY (release, n),
+    FOREIGN KEY (release, n) REFERENCES dp.release_region
+);
+COMMENT ON TABLE dp.release_interval IS
+    'the error bars of stored releases that dp_keep_intervals has kept';
+
 CREATE TABLE dp.release_measurement (
     release bigint NOT NULL,
     n bigint NOT NULL,
@@ -336,6 +356,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.publication_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_interval', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_measurement', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_sum', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_bins', '');

@@ -65,6 +65,12 @@ CREATE PROCEDURE @extschema@.dp_describe_release(
 COMMENT ON PROCEDURE @extschema@.dp_describe_release(text, text, text, text, daterange) IS
     'sets title, description and period of validity of a stored release';
 
+CREATE PROCEDURE @extschema@.dp_keep_intervals(dataset text, release text)
+    AS 'MODULE_PATHNAME', 'dp_keep_intervals_wrapper' LANGUAGE C
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON PROCEDURE @extschema@.dp_keep_intervals(text, text) IS
+    'keeps the error bars of a stored release, which dp.release_regions shows then';
+
 CREATE FUNCTION @extschema@.dp_verify_ledger()
     RETURNS TABLE (entries bigint, epochs bigint, whole boolean, problem text)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp ROWS 1

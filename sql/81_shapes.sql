@@ -8,8 +8,12 @@ CREATE VIEW dp.release_histograms WITH (security_barrier) AS
            coalesce(r.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
            g.region, g.parent, g.path,
            pg_catalog.cardinality(g.path) = pg_catalog.cardinality(r.hierarchy) AS is_leaf,
-           g.groups, g.entities, g.mean_size, g.median, g.p90, g.gini, g.histogram
-      FROM dp.shown_release AS r JOIN dp.release_region AS g ON g.release = r.id;
+           g.groups, g.entities, g.mean_size, g.median, g.p90, g.gini, g.histogram,
+           i.entities_lower, i.entities_upper, i.mean_size_lower, i.mean_size_upper,
+           i.median_lower, i.median_upper, i.p90_lower, i.p90_upper, i.gini_lower, i.gini_upper
+      FROM dp.shown_release AS r JOIN dp.release_region AS g ON g.release = r.id
+      -- by its key, so that it is not read where nobody asks for it
+      LEFT JOIN dp.release_interval AS i ON (i.release, i.n) = (g.release, g.n);
 COMMENT ON VIEW dp.release_histograms IS
     'the regions of all stored releases, each with its histogram as one value';
 COMMENT ON COLUMN dp.release_histograms.dataset IS 'the dataset that it was released from';
@@ -37,10 +41,27 @@ COMMENT ON COLUMN dp.release_histograms.gini IS
     'Gini coefficient of the sizes, 0 if all are equal, NULL without groups';
 COMMENT ON COLUMN dp.release_histograms.histogram IS
     'how many groups there are of each size, for dp_quantile and the like';
+COMMENT ON COLUMN dp.release_histograms.entities_lower IS
+    'where the 90 % error bar of entities begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_histograms.entities_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_histograms.mean_size_lower IS
+    'where the 90 % error bar of mean_size begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_histograms.mean_size_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_histograms.median_lower IS
+    'where the 90 % error bar of median begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_histograms.median_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_histograms.p90_lower IS
+    'where the 90 % error bar of p90 begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_histograms.p90_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_histograms.gini_lower IS
+    'where the 90 % error bar of gini begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_histograms.gini_upper IS 'where that bar ends';
 
 CREATE VIEW dp.release_regions AS
     SELECT h.dataset, h.release, h.released_at, h.level, h.level_name, h.region, h.parent, h.path,
-           h.is_leaf, h.groups, h.entities, h.mean_size, h.median, h.p90, h.gini
+           h.is_leaf, h.groups, h.entities, h.mean_size, h.median, h.p90, h.gini,
+           h.entities_lower, h.entities_upper, h.mean_size_lower, h.mean_size_upper,
+           h.median_lower, h.median_upper, h.p90_lower, h.p90_upper, h.gini_lower, h.gini_upper
       FROM dp.release_histograms AS h;
 COMMENT ON VIEW dp.release_regions IS
     'the regions of all stored releases, each with the numbers that are asked for most';
@@ -67,6 +88,21 @@ COMMENT ON COLUMN dp.release_regions.p90 IS
     'the smallest size that nine groups in ten do not exceed, NULL without groups';
 COMMENT ON COLUMN dp.release_regions.gini IS
     'Gini coefficient of the sizes, 0 if all are equal, NULL without groups';
+COMMENT ON COLUMN dp.release_regions.entities_lower IS
+    'where the 90 % error bar of entities begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_regions.entities_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_regions.mean_size_lower IS
+    'where the 90 % error bar of mean_size begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_regions.mean_size_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_regions.median_lower IS
+    'where the 90 % error bar of median begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_regions.median_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_regions.p90_lower IS
+    'where the 90 % error bar of p90 begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_regions.p90_upper IS 'where that bar ends';
+COMMENT ON COLUMN dp.release_regions.gini_lower IS
+    'where the 90 % error bar of gini begins, NULL if dp_keep_intervals was not called';
+COMMENT ON COLUMN dp.release_regions.gini_upper IS 'where that bar ends';
 
 CREATE VIEW dp.release_sizes AS
     SELECT h.dataset, h.release, h.level, h.region, h.is_leaf, s.size, s.groups,
@@ -104,21 +140,22 @@ COMMENT ON COLUMN dp.release_sizes.level_name IS
 COMMENT ON COLUMN dp.release_sizes.path IS
     'the names of the region, from the top level down, {} for the root';
 
+CREATE VIEW dp.release_range AS
+    SELECT s.release, s.grain, s.lower_bound, s.upper_bound, s.sum, s.stddev
+      FROM dp.release_sum AS s
+    UNION ALL
+    SELECT q.release, '1', b.bin::text, (b.bin + 1)::text, b.value, b.stddev
+      FROM dp.release_bins AS q CROSS JOIN LATERAL @extschema@.dp_unnest(q.ranges) AS b;
+COMMENT ON VIEW dp.release_range IS
+    'behind dp.range_rows, the sums of stored releases, whoever they are for';
+
 -- Noise of a sum is Laplace's, Gaussian, or a sum of both kinds: 1.645 standard deviations hold at
 -- least nine of ten, as for the Gaussian.
 CREATE VIEW dp.range_rows WITH (security_barrier) AS
     SELECT r.dataset, r.release, s.grain, s.lower_bound, s.upper_bound, s.sum, s.stddev,
            s.sum - 1.6448536269514722 * s.stddev AS low,
            s.sum + 1.6448536269514722 * s.stddev AS high
-      FROM dp.shown_release AS r
-     CROSS JOIN LATERAL (
-        SELECT q.grain, q.lower_bound, q.upper_bound, q.sum, q.stddev
-          FROM dp.release_sum AS q WHERE q.release = r.id
-        UNION ALL
-        SELECT '1', b.bin::text, (b.bin + 1)::text, b.value, b.stddev
-          FROM dp.release_bins AS q CROSS JOIN LATERAL @extschema@.dp_unnest(q.ranges) AS b
-         WHERE q.release = r.id
-      ) AS s;
+      FROM dp.shown_release AS r JOIN dp.release_range AS s ON s.release = r.id;
 COMMENT ON VIEW dp.range_rows IS
     'the sums of all stored releases of ranges, and the bins of those that answer any range';
 COMMENT ON COLUMN dp.range_rows.dataset IS 'the dataset that it was released from';

@@ -19,6 +19,25 @@ COMMENT ON COLUMN dp.ledger_chain.entry IS
     'what is hashed after it, an array of JSON, NULL where the dataset is not yours';
 COMMENT ON COLUMN dp.ledger_chain.hash IS 'SHA-256 of these two in hexadecimal';
 
+-- Rows of dp.release_rows and dp.range_rows as COPY writes them, but for floating point: what COPY
+-- writes of it depends on extra_float_digits, so here are its bytes in hexadecimal.
+CREATE VIEW dp.release_line AS
+    SELECT g.release,
+           pg_catalog.concat_ws(',', pg_catalog.cardinality(g.path),
+                                CASE WHEN g.path::text ~ '[",\n\r]'
+                                     THEN '"' || pg_catalog.replace(g.path::text, '"', '""') || '"'
+                                     ELSE g.path::text END,
+                                h.size, h.groups) AS line
+      FROM dp.release_region AS g CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
+    UNION ALL
+    SELECT s.release,
+           pg_catalog.format('%s,%s,%s,%s,%s', s.grain, s.lower_bound, s.upper_bound,
+                             pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
+      FROM dp.release_range AS s;
+COMMENT ON VIEW dp.release_line IS
+    'inside of dp.release_certificates: what is hashed of the rows of a release';
+
 -- Nothing in it is more than the release itself tells, its charge, and how its dataset was declared.
 -- An optional field is left out where nothing is known.
 CREATE VIEW dp.release_certificates WITH (security_barrier) AS
@@ -71,8 +90,13 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    'entry', dp.charge_entry(c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
                                             c.function, c.epsilon, c.delta, c.rho, c.parameters, c.nonce),
                    'hash', encode(c.hash, 'hex'))))
-           || CASE WHEN l.regions IS NULL THEN '{}' ELSE jsonb_build_object('rows', s.rows) END
-               AS certificate
+           -- what is retracted could be found by hashing guesses
+           || CASE WHEN r.status = 'retracted' THEN '{}' ELSE jsonb_build_object(
+                  'rows', jsonb_build_object(
+                      'columns', CASE WHEN l.regions IS NULL
+                                      THEN 'grain,lower_bound,upper_bound,sum,stddev'
+                                      ELSE 'level,path,size,groups' END,
+                      'count', s.count, 'sha256', s.sha256)) END AS certificate
       FROM dp.known_release AS r
       JOIN dp.dataset AS d ON d.id = r.dataset_id
       JOIN dp.charge AS c ON c.id = r.charge
@@ -87,23 +111,14 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
           FROM (SELECT cardinality(g.path) AS level, count(*) AS regions
                   FROM dp.release_region AS g WHERE g.release = r.id GROUP BY level) AS n
       ) AS l (regions)
-     CROSS JOIN LATERAL ( -- as COPY writes them
-        SELECT jsonb_build_object(
-                   'columns', 'level,path,size,groups', 'count', count(*),
-                   'sha256', encode(sha256(convert_to(
-                       coalesce(string_agg(v.line || E'\n', '' ORDER BY v.line COLLATE "C"), ''),
-                       'UTF8')), 'hex'))
-          FROM dp.release_region AS g
-         CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
-         CROSS JOIN LATERAL (
-            SELECT concat_ws(',', cardinality(g.path),
-                             CASE WHEN g.path::text ~ '[",\n\r]'
-                                  THEN '"' || replace(g.path::text, '"', '""') || '"'
-                                  ELSE g.path::text END,
-                             h.size, h.groups)
-          ) AS v (line)
-         WHERE g.release = r.id
-      ) AS s (rows);
+     CROSS JOIN LATERAL (
+        SELECT count(*),
+               encode(sha256(convert_to(
+                   coalesce(string_agg(v.line || E'\n', '' ORDER BY v.line COLLATE "C"), ''),
+                   'UTF8')), 'hex') AS sha256
+          FROM dp.release_line AS v
+         WHERE v.release = r.id AND r.status <> 'retracted'
+      ) AS s;
 COMMENT ON VIEW dp.release_certificates IS
     'what stored releases promise, their charge, and a checksum of their rows: see dp_certificate';
 COMMENT ON COLUMN dp.release_certificates.dataset IS 'the dataset that it was released from';

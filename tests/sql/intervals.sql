@@ -41,6 +41,19 @@ CREATE VIEW widths AS
 SELECT bool_and(width > before) AS wider FROM (SELECT width, lag(width) OVER (PARTITION BY simultaneous ORDER BY confidence) AS before FROM widths) AS w WHERE before IS NOT NULL;
 SELECT bool_and(a.width > e.width) AS wider_at_once FROM widths AS a JOIN widths AS e USING (confidence) WHERE a.simultaneous AND NOT e.simultaneous;
 
+-- kept for dashboards: the same bars, in the view
+CREATE FUNCTION kept() RETURNS TABLE (regions bigint, same bigint) LANGUAGE sql AS $$
+  SELECT count(*), count(*) FILTER (WHERE (entities_lower, entities_upper, mean_size_lower, mean_size_upper, median_lower, median_upper, p90_lower, p90_upper, gini_lower, gini_upper)
+         IS NOT DISTINCT FROM (SELECT (max(lower) FILTER (WHERE statistic = 'entities'), max(upper) FILTER (WHERE statistic = 'entities'), max(lower) FILTER (WHERE statistic = 'mean_size'), max(upper) FILTER (WHERE statistic = 'mean_size'),
+                               max(lower) FILTER (WHERE statistic = 'median'), max(upper) FILTER (WHERE statistic = 'median'), max(lower) FILTER (WHERE statistic = 'p90'), max(upper) FILTER (WHERE statistic = 'p90'),
+                               max(lower) FILTER (WHERE statistic = 'gini'), max(upper) FILTER (WHERE statistic = 'gini')) FROM dp_hierarchy_intervals('census', 'noisy') AS i WHERE i.path = r.path))
+    FROM dp.release_regions AS r WHERE release = 'noisy' $$;
+SELECT * FROM kept();
+CALL dp_keep_intervals('census', 'noisy');
+CALL dp_keep_intervals('census', 'noisy');
+SELECT *, regions = same AS all FROM kept();
+SELECT count(DISTINCT release) AS releases, bool_and(entities_lower <= entities AND entities <= entities_upper) AS hold FROM dp.release_regions WHERE entities_lower IS NOT NULL;
+
 -- beside a scan by several workers, too
 CREATE TABLE sizes AS SELECT generate_series(0, 50) AS size;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
@@ -77,6 +90,9 @@ SELECT dp_hierarchy_intervals('no such', 'noisy');
 SELECT dp_hierarchy_intervals('census', 'noisy', 1);
 SELECT dp_hierarchy_intervals('census', 'noisy', 'NaN');
 SELECT dp_hierarchy_intervals('census', 'noisy', 0.9, NULL);
+CALL dp_keep_intervals(NULL, 'noisy');
+CALL dp_keep_intervals('census', NULL);
+CALL dp_keep_intervals('census', 'no such');
 SELECT dp_histogram_intervals(NULL, 1);
 SELECT dp_histogram_intervals('{1:1}', -1);
 SELECT dp_histogram_intervals('{60:1}', 1, 50);

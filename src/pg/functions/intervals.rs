@@ -1,13 +1,16 @@
-//! Error bars of what was released: `dp_hierarchy_intervals`, `dp_histogram_intervals`.
+//! Error bars of what was released: `dp_hierarchy_intervals`, `dp_histogram_intervals`,
+//! `dp_keep_intervals`.
 
 use super::histogram::HistogramRequest;
+use super::releases::open_as_owner;
 use super::watch::SimulationWatch;
 use crate::coco::DpCoco;
 use crate::hierarchy::{
-    Confidence, Interval, Mechanism, REPLICATES, RegionIntervals, Tree, intervals,
+    Confidence, Interval, Mechanism, REPLICATES, RegionIntervals, Statistic, Tree, intervals,
 };
 use crate::pg::errors::{Result, internal, invalid, not_carried_out, required};
 use crate::pg::release::published::Published;
+use crate::pg::server::catalog::execute;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use pgrx::prelude::*;
@@ -38,10 +41,7 @@ fn dp_hierarchy_intervals(
     let release = required(release, "release")?;
     let confidence = checked(confidence, simultaneous)?;
     let progress = Progress::start(Function::HierarchyIntervals, Phase::Checking);
-    let published = Published::find(dataset, release)?;
-    let mechanism = published.mechanism()?;
-    let (tree, released) = published.regions()?;
-    let bars = bars(&progress, &mechanism, &tree, &released, confidence)?;
+    let (tree, bars) = bars_of_stored(&progress, &Published::find(dataset, release)?, confidence)?;
     let paths: Vec<Vec<String>> = tree.regions().iter().map(|region| region.path.clone()).collect();
     Ok(TableIterator::new(paths.into_iter().zip(bars).flat_map(|(path, bars)| {
         rows(&bars).into_iter().map(move |(statistic, size, interval)| {
@@ -96,6 +96,57 @@ fn dp_histogram_intervals(
     })))
 }
 
+/// Keeps the bars of regions that [`dp_hierarchy_intervals`] gives by default, which are the same
+/// each time. No more is told than that tells.
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_keep_intervals(dataset: Option<&str>, release: Option<&str>) -> Result<()> {
+    let dataset = required(dataset, "dataset")?;
+    let release = required(release, "release")?;
+    let confidence = checked(Some(0.9), Some(false))?;
+    let progress = Progress::start(Function::KeepIntervals, Phase::Checking);
+    let own = open_as_owner(dataset, release)?;
+    let published = Published::find(dataset, release)?;
+    if published.id != own.id {
+        return Err(internal("a release was replaced while its error bars were asked for"));
+    }
+    let (_, bars) = bars_of_stored(&progress, &published, confidence)?;
+    progress.phase(Phase::Storing);
+    let [entities, mean_size, median, p90, gini] = [
+        Statistic::Entities,
+        Statistic::MeanSize,
+        Statistic::Median,
+        Statistic::P90,
+        Statistic::Gini,
+    ]
+    .map(|wanted| {
+        let of_region = |bars: &RegionIntervals| {
+            bars.statistics().find_map(|(statistic, bar)| (statistic == wanted).then_some(bar))
+        };
+        let bars: Vec<Option<Interval>> = bars.iter().map(of_region).collect();
+        [|bar: Interval| bar.lower, |bar: Interval| bar.upper]
+            .map(|end| bars.iter().map(|bar| bar.map(end)).collect::<Vec<Option<f64>>>())
+    });
+    let ends = [entities, mean_size, median, p90, gini].into_iter().flatten();
+    let arguments: Vec<_> = std::iter::once(own.id.into()).chain(ends.map(Into::into)).collect();
+    execute(
+        "INSERT INTO dp.release_interval \
+         SELECT $1, b.n - 1, b.entities_lower, b.entities_upper, b.mean_size_lower, \
+                b.mean_size_upper, b.median_lower, b.median_upper, b.p90_lower, b.p90_upper, \
+                b.gini_lower, b.gini_upper \
+           FROM ROWS FROM (unnest($2::float8[]), unnest($3::float8[]), unnest($4::float8[]), \
+                           unnest($5::float8[]), unnest($6::float8[]), unnest($7::float8[]), \
+                           unnest($8::float8[]), unnest($9::float8[]), unnest($10::float8[]), \
+                           unnest($11::float8[])) \
+                WITH ORDINALITY AS b (entities_lower, entities_upper, mean_size_lower, \
+                                      mean_size_upper, median_lower, median_upper, p90_lower, \
+                                      p90_upper, gini_lower, gini_upper, n) \
+         ON CONFLICT DO NOTHING",
+        &arguments,
+        |_| Ok(()),
+    )?;
+    Ok(())
+}
+
 fn checked(confidence: Option<f64>, simultaneous: Option<bool>) -> Result<Confidence> {
     let level = required(confidence, "confidence")?;
     Confidence::new(level, required(simultaneous, "simultaneous")?).ok_or_else(|| {
@@ -105,6 +156,16 @@ fn checked(confidence: Option<f64>, simultaneous: Option<bool>) -> Result<Confid
             "0.9 gives bars that hold the true number nine times in ten.",
         )
     })
+}
+
+fn bars_of_stored(
+    progress: &Progress,
+    published: &Published,
+    confidence: Confidence,
+) -> Result<(Tree, Vec<RegionIntervals>)> {
+    let (tree, released) = published.regions()?;
+    let bars = bars(progress, &published.mechanism()?, &tree, &released, confidence)?;
+    Ok((tree, bars))
 }
 
 fn bars(

@@ -14,8 +14,8 @@ use pgrx::spi::quote_literal;
 const STATUSES: [&str; 3] = ["draft", "published", "retracted"];
 
 /// A stored release, of a dataset that may be dropped by now.
-struct StoredRelease {
-    id: i64,
+pub(super) struct StoredRelease {
+    pub(super) id: i64,
     is_retracted: bool,
     /// Whether another one of that dataset's name and that release's name is to be seen.
     is_replaced: bool,
@@ -81,7 +81,7 @@ fn dp_describe_release(
 }
 
 /// Errors: there is none; it is another role's.
-fn open_as_owner(dataset: &str, name: &str) -> Result<StoredRelease> {
+pub(super) fn open_as_owner(dataset: &str, name: &str) -> Result<StoredRelease> {
     let sql = format!(
         "SELECT r.id, r.status = 'retracted', dp.role(d.owner, d.owner_name), \
                 EXISTS (SELECT FROM dp.release AS o \

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 /// A stored release.
 pub(crate) struct Published {
-    id: i64,
+    pub(crate) id: i64,
     levels: usize,
     rows_per_unit: u32,
     asked: Parameters,

@@ -46,12 +46,13 @@ pub(crate) enum Function {
     HierarchyIntervals,
     HierarchyRelease,
     HistogramIntervals,
+    KeepIntervals,
     RangeRelease,
     RangeSums,
 }
 
 impl Function {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 10] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
@@ -59,6 +60,7 @@ impl Function {
         "dp_hierarchy_intervals",
         "dp_hierarchy_release",
         "dp_histogram_intervals",
+        "dp_keep_intervals",
         "dp_range_release",
         "dp_range_sums",
     ];
