@@ -29,50 +29,54 @@ COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_ranges) IS
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL)
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount bigint DEFAULT NULL,
+        min_amount bigint DEFAULT 0, amount_unit numeric DEFAULT 1)
     RETURNS TABLE (range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_numbers_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, int8range[], float8, float8, int8range, text, text)
-    IS 'releases how many rows of a dataset lie in each of the ranges of integers';
+        text, text, int8range[], float8, float8, int8range, text, text, text, bigint, bigint, numeric)
+    IS 'releases how many rows of a dataset lie in ranges of integers, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL)
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount bigint DEFAULT NULL,
+        min_amount bigint DEFAULT 0, amount_unit numeric DEFAULT 1)
     RETURNS TABLE (range daterange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_dates_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, daterange[], interval, float8, float8, daterange, text, text)
-    IS 'releases how many rows of a dataset lie in each of the ranges of dates';
+        text, text, daterange[], interval, float8, float8, daterange, text, text, text, bigint, bigint, numeric)
+    IS 'releases how many rows of a dataset lie in ranges of dates, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL)
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount bigint DEFAULT NULL,
+        min_amount bigint DEFAULT 0, amount_unit numeric DEFAULT 1)
     RETURNS TABLE (range tsrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamps_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tsrange[], interval, float8, float8, tsrange, text, text)
-    IS 'releases how many rows of a dataset lie in each of the ranges of timestamps';
+        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, bigint, bigint, numeric)
+    IS 'releases how many rows of a dataset lie in ranges of timestamps, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL)
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount bigint DEFAULT NULL,
+        min_amount bigint DEFAULT 0, amount_unit numeric DEFAULT 1)
     RETURNS TABLE (range tstzrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamptzs_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text)
-    IS 'releases how many rows of a dataset lie in each of the ranges of timestamps with time zone';
+        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, bigint, bigint, numeric)
+    IS 'releases how many rows of a dataset lie in ranges of timestamps with time zone, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_explain_ranges(
         bins bigint, epsilon float8, delta float8 DEFAULT 0, workload text DEFAULT 'all',

@@ -165,7 +165,8 @@ COMMENT ON COLUMN dp.range_rows.grain IS
 COMMENT ON COLUMN dp.range_rows.lower_bound IS
     'where the range begins: a number, or a time in ISO 8601 with times with a zone in UTC';
 COMMENT ON COLUMN dp.range_rows.upper_bound IS 'where it ends, which is not a part of it any more';
-COMMENT ON COLUMN dp.range_rows.sum IS 'how many rows there are in the range';
+COMMENT ON COLUMN dp.range_rows.sum IS
+    'how many rows there are in the range, or the sum of their amounts';
 COMMENT ON COLUMN dp.range_rows.stddev IS 'the standard deviation of its noise, exact';
 COMMENT ON COLUMN dp.range_rows.low IS 'the lower end of a band that holds the truth in 90 % of cases';
 COMMENT ON COLUMN dp.range_rows.high IS 'the upper end of that band';

@@ -108,7 +108,8 @@ fn no_plan_spends_more_than_it_charges() {
     let words = words.chain(["auto", "tree:3", "tree:optimised", "tree_consistent:4:geometric"]);
     for word in words.chain(["cascade:7", "optimal:nodes"]) {
         for (epsilon, delta) in [(1.0, 0.0), (0.3, 1e-7), (5.0, 1e-3)] {
-            for rows in [1u32, 3] {
+            // 70: amounts of that many units
+            for rows in [1u32, 3, 70] {
                 let asked = asked::ranges(37, epsilon, delta, word).unwrap();
                 let plan = match RangePlan::new(RangeRequest { rows_per_unit: rows, ..asked }) {
                     Ok(plan) => plan,

@@ -4,7 +4,7 @@ use super::calibration::Calibration;
 use super::noise::MeasurementNoise;
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::gaussian_sigma;
-use crate::work::done;
+use crate::work::{Paced, done};
 use num_rational::Ratio;
 
 /// What no measured integer exceeds in magnitude; noise has the rest of 64 bits.
@@ -170,19 +170,48 @@ pub trait CountMechanism {
     fn measure(&self, counts: &[u64]) -> Vec<i64>;
 }
 
-/// What a mechanism measures, with noise. A count beyond the largest that it takes is taken for
-/// that, one by one, which keeps the sensitivity.
+/// What a mechanism measures, with noise.
 pub(super) fn noisy<M: CountMechanism + ?Sized, R: RandomWords + ?Sized>(
     mechanism: &M,
     counts: &[u64],
     words: &mut R,
 ) -> Vec<i64> {
-    let largest = mechanism.largest_count();
-    let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
-    let mut noisy = mechanism.measure(&counts);
-    drop(counts);
+    noisy_difference(mechanism, counts, None, words)
+}
+
+/// What a mechanism measures of the difference of two lists of sums, with noise.
+pub(super) fn noisy_difference<M: CountMechanism + ?Sized, R: RandomWords + ?Sized>(
+    mechanism: &M,
+    above: &[u64],
+    below: Option<&[u64]>,
+    words: &mut R,
+) -> Vec<i64> {
+    let mut noisy = difference(mechanism, above, below);
     mechanism.measurements().add_noise(&mut noisy, words);
     noisy
+}
+
+/// As measuring is linear, that of a difference is a difference. A count beyond the largest that the
+/// mechanism takes is taken for that, one by one, which keeps the sensitivity.
+pub(super) fn difference<M: CountMechanism + ?Sized>(
+    mechanism: &M,
+    above: &[u64],
+    below: Option<&[u64]>,
+) -> Vec<i64> {
+    let largest = mechanism.largest_count();
+    let measure = |counts: &[u64]| {
+        let counts: Vec<u64> = counts.iter().map(|count| *count.min(&largest)).collect();
+        mechanism.measure(&counts)
+    };
+    let mut measured = measure(above);
+    if let Some(below) = below {
+        for (value, below) in measured.iter_mut().zip(measure(below).into_iter().paced()) {
+            // either is at most 2^62 in magnitude; a difference of 2^63 stays at the end of i64,
+            // where no two are farther from each other than they were
+            *value = value.saturating_sub(below);
+        }
+    }
+    measured
 }
 
 /// Counts as signed integers.

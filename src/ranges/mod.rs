@@ -7,7 +7,9 @@
 //!
 //! Neighbours are databases that differ by one row, which is counted in one bin: the counts x and
 //! x + e_j. Where a unit of privacy owns up to k rows, all distances are at most k times as large.
+//! So they are where a row has an amount of up to k units, which are summed instead of rows counted.
 
+mod amounts;
 mod bins;
 mod bound;
 mod calibration;
@@ -33,9 +35,11 @@ mod spending;
 mod trees;
 mod workload;
 
+pub use amounts::{AmountBounds, AmountUnit};
 pub use bins::bounds::{BinBounds, BoundsError};
 pub use bins::counts::{Bins, OtherBounds};
 pub use bins::forms::BinsFormatError;
+pub use bins::sums::{BinSums, SignedSums};
 pub use bound::svd_bound;
 pub use calibration::Calibration;
 pub use cells::RangeCells;
@@ -70,6 +74,8 @@ pub use trees::covariance::{PerNode, TreeCovariance};
 pub use trees::shape::TreeShape;
 pub use workload::{Spread, TargetRanges, Workload};
 
+#[cfg(test)]
+mod amount_properties;
 #[cfg(test)]
 mod asked;
 #[cfg(test)]

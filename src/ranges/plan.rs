@@ -1,5 +1,6 @@
 //! What a release will do, settled from public arguments before any data are read.
 
+use super::bins::sums::SignedSums;
 use super::calibration::Calibration;
 use super::parameters::{Parameters, PlaneParameters, RangeParameters};
 use super::plane::release::PlaneRelease;
@@ -109,7 +110,23 @@ impl<P> Receipt<RangePlan, P> {
     pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> RangeRelease {
         let Plan { parameters, mechanism, .. } = self.into_mechanism();
         assert_eq!(counts.len(), parameters.bins(), "counts of another number of bins");
-        RangeRelease::draw(parameters, mechanism, counts, words)
+        RangeRelease::draw(parameters, mechanism, counts, None, words)
+    }
+
+    /// Measures sums of amounts and adds exact noise. `sums`: one per bin, of amounts within the
+    /// bounds whose weight the plan is made for.
+    ///
+    /// # Panics
+    /// If the sums are those of another number of bins.
+    pub fn release_sums<R: RandomWords + ?Sized>(
+        self,
+        sums: &SignedSums,
+        words: &mut R,
+    ) -> RangeRelease {
+        let Plan { parameters, mechanism, .. } = self.into_mechanism();
+        let SignedSums { above, below } = sums;
+        assert_eq!(above.len(), parameters.bins(), "sums of another number of bins");
+        RangeRelease::draw(parameters, mechanism, above, below.as_deref(), words)
     }
 }
 

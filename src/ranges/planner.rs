@@ -21,7 +21,9 @@ pub struct RangeRequest {
     pub epsilon: f64,
     /// 0 for pure epsilon; a method without Gaussian noise leaves it unspent.
     pub delta: f64,
-    /// How many rows one unit of privacy owns at most, at least 1.
+    /// How many rows one unit of privacy owns at most, at least 1. Where amounts are summed, how
+    /// many rows of amount 1 those amount to, see
+    /// [`AmountBounds::weight`](super::AmountBounds::weight).
     pub rows_per_unit: u32,
     /// One that fixes a branching factor or budgets for a method without them is the method's own.
     pub method: MethodChoice,

@@ -7,14 +7,14 @@ use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
 use std::ops::Range;
 
-struct RangeCase {
-    name: String,
-    mechanism: Box<dyn RangeMechanism>,
+pub(super) struct RangeCase {
+    pub(super) name: String,
+    pub(super) mechanism: Box<dyn RangeMechanism>,
     consistent: bool,
 }
 
 /// Every mechanism over so many bins, with equal and with uneven noise.
-fn cases(bins: usize) -> Vec<RangeCase> {
+pub(super) fn cases(bins: usize) -> Vec<RangeCase> {
     let mut cases = Vec::new();
     let mut add = |name: String, mechanism: Box<dyn RangeMechanism>, consistent: bool| {
         cases.push(RangeCase { name: format!("{name} over {bins}"), mechanism, consistent });
@@ -198,7 +198,7 @@ fn means_and_maxima_are_those_of_all_variances() {
 
 /// What the step from one measurement to another costs, in the kind of loss that the mechanism
 /// declares.
-fn cost(groups: &[MeasurementGroup], before: &[i64], after: &[i64]) -> f64 {
+pub(super) fn cost(groups: &[MeasurementGroup], before: &[i64], after: &[i64]) -> f64 {
     let mut moved = before.iter().zip(after).map(|(a, b)| (a - b).abs() as f64);
     let pure = groups.iter().all(|group| matches!(group.noise, MeasurementNoise::Laplace(_)));
     let of_group = |group: &MeasurementGroup| -> f64 {

@@ -1,6 +1,6 @@
 //! What is released: all that answers and their variances follow from.
 
-use super::measurements::noisy;
+use super::measurements::noisy_difference;
 use super::mechanism::RangeMechanism;
 use super::parameters::{Parameters, RangeParameters};
 use crate::noise::RandomWords;
@@ -41,14 +41,15 @@ impl fmt::Display for RangeFormatError {
 impl std::error::Error for RangeFormatError {}
 
 impl RangeRelease {
-    /// Measures, adds noise, and reconstructs.
+    /// Measures the counts above, less those below, adds noise, and reconstructs.
     pub(super) fn draw<R: RandomWords + ?Sized>(
         parameters: RangeParameters,
         mechanism: Box<dyn RangeMechanism>,
-        counts: &[u64],
+        above: &[u64],
+        below: Option<&[u64]>,
         words: &mut R,
     ) -> RangeRelease {
-        let values = mechanism.reconstruct(&noisy(&*mechanism, counts, words));
+        let values = mechanism.reconstruct(&noisy_difference(&*mechanism, above, below, words));
         RangeRelease { parameters, mechanism: mechanism.into(), values }
     }
 

@@ -1,33 +1,73 @@
-//! The exact counts of a column's values: planned before the charge, read after it.
+//! The exact counts of a column's values, or the sums of another column's amounts: planned before
+//! the charge, read after it.
 
 use super::query::Query;
 use super::reading::Reading;
-use super::relation::open;
-use super::source::Source;
+use super::relation::{Relation, open};
+use super::source::{Source, distinct, quoted};
+use super::stream::StreamedRow;
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
+use crate::pg::values::amounts::{Amounts, units_of_numeric};
 use crate::pg::values::interval::{Axis, TimeAxis};
-use crate::ranges::{BinBounds, Bins};
+use crate::ranges::{AmountBounds, AmountUnit, BinBounds, BinSums};
 use pgrx::prelude::*;
-use pgrx::spi::quote_identifier;
 use std::convert::Infallible;
 
-/// The values that a release will count.
+/// The values that a release will count, or whose amounts it will sum.
 pub(crate) struct BinReading {
     rows: SealedRows<Query>,
     axis: Axis,
-    bounds: BinBounds,
+    amount: ReadAmount,
+    sums: BinSums,
+}
+
+/// What a row adds to its bin. No operator and no cast of SQL takes part, which could fail on a row.
+enum ReadAmount {
+    One,
+    /// Of an integer column.
+    Integer(AmountUnit),
+    Numeric(AmountUnit),
+}
+
+impl ReadAmount {
+    /// Error: the column is of another type.
+    fn of(amounts: Option<&Amounts>, entities: &Relation) -> Result<ReadAmount> {
+        let Some(Amounts { column, unit, .. }) = amounts else { return Ok(ReadAmount::One) };
+        match entities.column("amount", column)?.family() {
+            pg_sys::INT8OID => Ok(ReadAmount::Integer(*unit)),
+            pg_sys::NUMERICOID => Ok(ReadAmount::Numeric(*unit)),
+            _ => Err(invalid(
+                format!("amount: column \"{column}\" is not of an integer type or numeric"),
+                "Sums are exact. Store amounts in a column of type numeric, which other numbers can \
+                 be cast to.",
+            )),
+        }
+    }
+
+    /// In units. None for NULL and NaN.
+    fn units(&self, row: &StreamedRow) -> Option<i64> {
+        match self {
+            ReadAmount::One => Some(1),
+            ReadAmount::Integer(unit) => row.integer(1).map(|amount| unit.of_integer(amount)),
+            ReadAmount::Numeric(_) if !row.has_all(1..2) => None,
+            ReadAmount::Numeric(unit) => row.with_bytes(1, |bytes| units_of_numeric(*unit, bytes)),
+        }
+    }
 }
 
 impl Source {
-    /// Plans the counting of a column's values in the bins of an axis. Reads no row.
+    /// Plans the counting of a column's values in the bins of an axis, or the summing of amounts.
+    /// Reads no row.
     ///
-    /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden.
+    /// Errors: the column is not of the axis's type, or that of amounts of none that has them; the
+    /// dataset's rows are not what is hidden.
     pub(crate) fn prepare_bins(
         &self,
         column: &str,
         axis: Axis,
         bounds: BinBounds,
+        amounts: Option<&Amounts>,
     ) -> Result<BinReading> {
         if self.size_column.is_some() {
             return Err(invalid(
@@ -53,26 +93,34 @@ impl Source {
                  tsrange[], a timestamptz with tstzrange[].",
             ));
         }
-        let column = quote_identifier(column);
-        let rows = self.used_rows(&entities.name, std::slice::from_ref(&column));
-        let rows = Query::plan(&format!("SELECT {column} FROM {rows}"), &[&entities], 0)?;
-        Ok(BinReading { rows: SealedRows::new(rows), axis, bounds })
+        let amount = ReadAmount::of(amounts, &entities)?;
+        let mut columns = vec![column.to_string()];
+        columns.extend(amounts.map(|amounts| amounts.column.clone()));
+        let rows = self.used_rows(&entities.name, &distinct(&columns, &[]));
+        let columns = quoted(&columns).join(", ");
+        let rows = Query::plan(&format!("SELECT {columns} FROM {rows}"), &[&entities], 0)?;
+        let of_each = amounts.map_or(AmountBounds::COUNTED, |amounts| amounts.bounds);
+        let sums = BinSums::empty(bounds, of_each);
+        Ok(BinReading { rows: SealedRows::new(rows), axis, amount, sums })
     }
 }
 
 impl Reading for BinReading {
-    type Truth = Bins;
+    type Truth = BinSums;
 
-    /// Values outside of the bounds count in the nearest bin, NULL in none.
-    fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<Bins, Failure> {
-        let BinReading { rows, axis, bounds } = self;
-        let mut bins = Bins::empty(bounds);
+    /// Values outside of the bounds count in the nearest bin, NULL in none. An amount beyond its
+    /// bounds is taken for the nearest one, a row without an amount adds nothing.
+    fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<BinSums, Failure> {
+        let BinReading { rows, axis, amount, mut sums } = self;
+        let bounds = sums.bounds();
         let Ok(()) = rows.open(receipt).run(|row| {
-            if let Some(value) = row.integer(0) {
-                bins.add(axis.bin(value, bounds), 1);
+            if let Some(value) = row.integer(0)
+                && let Some(amount) = amount.units(row)
+            {
+                sums.add(axis.bin(value, bounds), amount);
             }
             Ok::<_, Infallible>(())
         });
-        Ok(bins)
+        Ok(sums)
     }
 }

@@ -7,12 +7,14 @@ use crate::pg::errors::{Failure, Result, all_required, internal, invalid, requir
 use crate::pg::release::named::{AskedRange, RangeSums, promised};
 use crate::pg::release::order::{Asked, uncharged};
 use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::values::amounts::{AmountArguments, Amounts};
 use crate::pg::values::interval::{Axis, BinRange, Questions, RangeEnds, SqlRange};
 use crate::ranges::{
-    BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangeRelease, RangeRequest,
-    TargetRanges,
+    AmountUnit, BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangeRelease,
+    RangeRequest, TargetRanges,
 };
 use crate::work::poll;
+use pgrx::AnyNumeric;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -102,10 +104,15 @@ fn dp_range_sums_of_numbers(
     bounds: Option<SqlRange>,
     method: Option<&str>,
     name: Option<&str>,
+    amount: Option<&str>,
+    max_amount: Option<i64>,
+    min_amount: Option<i64>,
+    amount_unit: Option<AnyNumeric>,
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let ranges = some_ranges(ranges)?;
     let questions = Questions::of_numbers(&ranges, bounds.as_ref())?;
-    of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method, name)
+    let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
+    of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method, name, amounts)
 }
 
 macro_rules! of_times {
@@ -122,13 +129,28 @@ macro_rules! of_times {
             bounds: Option<SqlRange>,
             method: Option<&str>,
             name: Option<&str>,
+            amount: Option<&str>,
+            max_amount: Option<i64>,
+            min_amount: Option<i64>,
+            amount_unit: Option<AnyNumeric>,
         ) -> Result<
             TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,
         > {
             let ranges = some_ranges(ranges)?;
             let bin_width = required(bin_width, "bin_width")?;
             let questions = Questions::of_times($type, &ranges, bounds.as_ref(), bin_width)?;
-            of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method, name)
+            let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
+            of_dataset(
+                dataset,
+                value_column,
+                ranges,
+                questions,
+                epsilon,
+                delta,
+                method,
+                name,
+                amounts,
+            )
         }
     };
 }
@@ -155,13 +177,16 @@ fn of_dataset(
     delta: Option<f64>,
     method: Option<&str>,
     name: Option<&str>,
+    amounts: AmountArguments,
 ) -> Result<TableIterator<'static, AnswerRow>> {
     let progress = Progress::start(Function::RangeSums, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
-    let about = about(questions.bounds, Some((column, questions.axis)));
+    let amounts = amounts.amounts()?;
+    let mut about = about(questions.bounds, Some((column, questions.axis)));
+    about.extend(amounts.iter().flat_map(Amounts::about));
 
     let mut asked_ranges = Vec::new();
     let mut parameters = Value::from(about.clone());
@@ -179,19 +204,25 @@ fn of_dataset(
         let (dataset, progress) = (asked.dataset, asked.progress);
         let Questions { axis, bins, bounds } = questions;
         let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
+        let weight = amounts.as_ref().map(|amounts| amounts.weight(rows_per_unit));
+        let weight = weight.transpose()?.unwrap_or(rows_per_unit);
         // the questions are known: what they do not tell apart need not be measured apart
         let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
         let cells = RangeCells::of(&bins, bounds.bins());
         let questions: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
         progress.phase(Phase::Planning);
-        let plan = plan(cells.count(), epsilon, delta, method, rows_per_unit, Some(&questions))?;
+        let plan = plan(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
         progress.phase(Phase::Checking);
         asked.of_rows(
-            |source| Ok((plan, source.prepare_bins(column, axis, bounds)?)),
+            |source| Ok((plan, source.prepare_bins(column, axis, bounds, amounts.as_ref())?)),
             |truth, receipt, words| {
                 progress.phase(Phase::Measuring);
-                let release = receipt.release(&cells.sums(truth.counts()), words);
-                let answers = questions.into_iter().map(|cells| answer(&release, cells));
+                let release = receipt.release_sums(&truth.of_cells(&cells), words);
+                let unit = amounts.as_ref().map_or(AmountUnit::ONE, |amounts| amounts.unit);
+                let answers = questions.into_iter().map(|cells| {
+                    let (sum, stddev) = answer(&release, cells)?;
+                    Some((unit.amount(sum), unit.amount(stddev)))
+                });
                 let answers = answers
                     .collect::<Option<Vec<(f64, f64)>>>()
                     .ok_or_else(|| Failure::broken("the noise of a release has no variance"))?;

@@ -1,10 +1,13 @@
 //! Values between SQL and Rust: the extension's types (`types`) with what they are written as
 //! (`stored`, `jsonb`), the states of aggregates (`expanded`, `running`), questions as users write
-//! them (`interval`), and the bytes behind a datum (`varlena`).
+//! them (`interval`), amounts and where they are read from (`amounts`, `numeric`), and the bytes
+//! behind a datum (`varlena`).
 
+pub(super) mod amounts;
 pub(super) mod expanded;
 pub(super) mod interval;
 mod jsonb;
+mod numeric;
 pub(super) mod running;
 pub(super) mod stored;
 mod types;

@@ -1,0 +1,132 @@
+//! The amounts of rows: what is asked of them, and what a column says.
+
+use super::numeric::Numeric;
+use crate::pg::errors::{Result, error, invalid, required};
+use crate::ranges::{AmountBounds, AmountUnit};
+use pgrx::AnyNumeric;
+use pgrx::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// The SQL functions' arguments about amounts.
+pub(crate) struct AmountArguments<'a> {
+    pub(crate) amount: Option<&'a str>,
+    pub(crate) max_amount: Option<i64>,
+    pub(crate) min_amount: Option<i64>,
+    pub(crate) amount_unit: Option<AnyNumeric>,
+}
+
+/// A column whose amounts are summed: clamped, and rounded to whole units.
+pub(crate) struct Amounts {
+    pub(crate) column: String,
+    /// In units.
+    pub(crate) bounds: AmountBounds,
+    pub(crate) unit: AmountUnit,
+    /// As they were given, for the ledger.
+    about: Map<String, Value>,
+}
+
+impl AmountArguments<'_> {
+    /// None where rows are counted.
+    ///
+    /// Errors: a bound or unit that is missing, without meaning, or does not fit.
+    pub(crate) fn amounts(self) -> Result<Option<Amounts>> {
+        let AmountArguments { amount, max_amount, min_amount, amount_unit } = self;
+        let min = required(min_amount, "min_amount")?;
+        let unit_text = required(amount_unit, "amount_unit")?.normalize().to_string();
+        let unit = AmountUnit::parse(&unit_text).ok_or_else(|| {
+            invalid(
+                format!(
+                    "amount_unit must be positive, with at most {} digits before the point and {} \
+                     after it, got {unit_text:.40}",
+                    AmountUnit::WHOLE_DIGITS,
+                    AmountUnit::DECIMALS
+                ),
+                "Amounts are rounded to whole multiples of it: 0.01 for cents.",
+            )
+        })?;
+        let Some(column) = amount else {
+            let given = [
+                (max_amount.is_some(), "max_amount"),
+                (min != 0, "min_amount"),
+                (unit != AmountUnit::ONE, "amount_unit"),
+            ];
+            return match given.into_iter().find(|(is_given, _)| *is_given) {
+                None => Ok(None),
+                Some((_, argument)) => Err(invalid(
+                    format!("{argument} has no meaning without amount"),
+                    "Name the column whose values are summed: amount => '...'.",
+                )),
+            };
+        };
+        let max = max_amount.ok_or_else(|| {
+            error(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "max_amount must be given where amounts are summed",
+            )
+            .set_hint(
+                "The noise hides a row with that amount; larger ones are taken for it. It is \
+                 public: choose it without looking.",
+            )
+        })?;
+        let whole = |argument: &str, bound: i64| {
+            unit.whole(bound).ok_or_else(|| {
+                invalid(
+                    format!("{argument} {bound} is no whole multiple of amount_unit {unit_text}"),
+                    "Amounts are rounded to such multiples: choose bounds that are some.",
+                )
+            })
+        };
+        let (least, most) = (whole("min_amount", min)?, whole("max_amount", max)?);
+        let bounds = AmountBounds::new(least, most).ok_or_else(|| {
+            invalid(
+                format!(
+                    "max_amount must be at least min_amount and not both 0, got {max} and {min}"
+                ),
+                "Amounts are clamped to lie between them.",
+            )
+        })?;
+        let about = [
+            ("amount", json!(column)),
+            ("min_amount", json!(min)),
+            ("max_amount", json!(max)),
+            ("amount_unit", json!(unit_text)),
+        ];
+        let about = about.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        Ok(Some(Amounts { column: column.to_string(), bounds, unit, about }))
+    }
+}
+
+impl Amounts {
+    /// What the ledger's entry shows.
+    pub(crate) fn about(&self) -> Map<String, Value> {
+        self.about.clone()
+    }
+
+    /// How far a unit of privacy with so many rows moves the sums.
+    ///
+    /// Error: farther than plans are made for.
+    pub(crate) fn weight(&self, rows_per_unit: u32) -> Result<u32> {
+        self.bounds.weight(rows_per_unit).ok_or_else(|| {
+            invalid(
+                format!(
+                    "amount_unit is too small: what {rows_per_unit} rows add at most is more than {} \
+                     units",
+                    u32::MAX
+                ),
+                "A thousandth of the largest amount is fine enough: the noise hides what is smaller.",
+            )
+        })
+    }
+}
+
+/// The units in a value of type numeric, by its bytes; beyond all bounds for an infinite one, none
+/// for NaN.
+pub(crate) fn units_of_numeric(unit: AmountUnit, bytes: &[u8]) -> Option<i64> {
+    match Numeric::of_bytes(bytes)? {
+        Numeric::NotANumber => None,
+        Numeric::Infinite { is_negative } => Some(if is_negative { i64::MIN } else { i64::MAX }),
+        Numeric::Finite { is_negative, weight, digits } => {
+            Some(unit.of_decimal(is_negative, weight, digits.iter()))
+        }
+    }
+}
