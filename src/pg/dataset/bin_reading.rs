@@ -20,6 +20,17 @@ pub(crate) struct BinReading {
 }
 
 impl Source {
+    /// Error: the rows are groups, of which one entity more or less changes a size.
+    pub(super) fn check_rows_are_entities(&self) -> Result<()> {
+        if self.size_column.is_some() {
+            return Err(invalid(
+                "range sums have no meaning for a dataset with size_column",
+                "They count rows. Declare a dataset whose rows are the entities.",
+            ));
+        }
+        Ok(())
+    }
+
     /// Plans the counting of a column's values in the bins of an axis. Reads no row.
     ///
     /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden.
@@ -29,12 +40,7 @@ impl Source {
         axis: Axis,
         bounds: BinBounds,
     ) -> Result<BinReading> {
-        if self.size_column.is_some() {
-            return Err(invalid(
-                "range sums have no meaning for a dataset with size_column",
-                "They count rows. Declare a dataset whose rows are the entities.",
-            ));
-        }
+        self.check_rows_are_entities()?;
         let entities = open(self.entities, "entities")?;
         let (expected, name) = match axis {
             Axis::Number => (pg_sys::INT8OID, "an integer type"),

@@ -42,25 +42,29 @@ pub(crate) enum Function {
     CocoHistogram,
     ExplainHierarchy,
     ExplainRanges,
+    ExplainRectangles,
     HierarchyConsistent,
     HierarchyIntervals,
     HierarchyRelease,
     HistogramIntervals,
     RangeRelease,
     RangeSums,
+    RectangleSums,
 }
 
 impl Function {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 11] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
+        "dp_explain_rectangles",
         "dp_hierarchy_consistent",
         "dp_hierarchy_intervals",
         "dp_hierarchy_release",
         "dp_histogram_intervals",
         "dp_range_release",
         "dp_range_sums",
+        "dp_rectangle_sums",
     ];
 }
 

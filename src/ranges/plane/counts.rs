@@ -18,6 +18,11 @@ impl GridAxis {
         GridAxis { bounds, cells }
     }
 
+    /// Their number.
+    pub fn cells(&self) -> usize {
+        self.cells.count()
+    }
+
     /// That of a bin; of one outside of the bounds, the first or the last one.
     fn cell(&self, bin: i64) -> usize {
         self.cells.of_bin(self.bounds.nearest(bin))
@@ -35,14 +40,14 @@ pub struct CellCounts {
 impl CellCounts {
     /// All counts 0.
     pub fn empty(rows: GridAxis, columns: GridAxis) -> CellCounts {
-        let counts = vec![0; rows.cells.count() * columns.cells.count()];
+        let counts = vec![0; rows.cells() * columns.cells()];
         CellCounts { rows, columns, counts }
     }
 
     /// Counts a record in a row and a column of bins, in the nearest ones if it lies outside of the
     /// bounds.
     pub fn add(&mut self, row: i64, column: i64) {
-        let cell = self.rows.cell(row) * self.columns.cells.count() + self.columns.cell(column);
+        let cell = self.rows.cell(row) * self.columns.cells() + self.columns.cell(column);
         self.counts[cell] += 1; // no table has 2^64 rows
     }
 
