@@ -311,6 +311,20 @@ CREATE TABLE dp.release_bins (
 );
 COMMENT ON TABLE dp.release_bins IS 'stored releases of bins, which dp.release_ranges shows';
 
+CREATE TABLE dp.release_rectangle (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- as they were asked
+    row_lower bigint,
+    row_upper bigint, -- not included, as column_upper
+    column_lower bigint,
+    column_upper bigint,
+    sum float8 NOT NULL,
+    stddev float8 NOT NULL,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_rectangle IS
+    'the sums of stored releases of rectangles, which dp.rectangle_rows shows';
+
 -- Of time, what it is in the session's time zone; of numbers, how many.
 CREATE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
@@ -360,6 +374,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.release_interval', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_measurement', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_sum', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_bins', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_rectangle', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_status', '');
 
 

@@ -171,6 +171,28 @@ COMMENT ON COLUMN dp.range_rows.stddev IS 'the standard deviation of its noise, 
 COMMENT ON COLUMN dp.range_rows.low IS 'the lower end of a band that holds the truth in 90 % of cases';
 COMMENT ON COLUMN dp.range_rows.high IS 'the upper end of that band';
 
+CREATE VIEW dp.rectangle_rows WITH (security_barrier) AS
+    SELECT r.dataset, r.release, s.row_lower, s.row_upper, s.column_lower, s.column_upper, s.sum,
+           s.stddev, s.sum - 1.6448536269514722 * s.stddev AS low,
+           s.sum + 1.6448536269514722 * s.stddev AS high
+      FROM dp.shown_release AS r JOIN dp.release_rectangle AS s ON s.release = r.id;
+COMMENT ON VIEW dp.rectangle_rows IS 'the sums of all stored releases of rectangles';
+COMMENT ON COLUMN dp.rectangle_rows.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.rectangle_rows.release IS 'the name of the release';
+COMMENT ON COLUMN dp.rectangle_rows.row_lower IS
+    'the least number of the first column, NULL without a limit';
+COMMENT ON COLUMN dp.rectangle_rows.row_upper IS
+    'where its numbers end, not included, NULL without a limit';
+COMMENT ON COLUMN dp.rectangle_rows.column_lower IS
+    'the least number of the second column, NULL without a limit';
+COMMENT ON COLUMN dp.rectangle_rows.column_upper IS
+    'where its numbers end, not included, NULL without a limit';
+COMMENT ON COLUMN dp.rectangle_rows.sum IS 'how many rows there are in the rectangle';
+COMMENT ON COLUMN dp.rectangle_rows.stddev IS 'the standard deviation of its noise, exact';
+COMMENT ON COLUMN dp.rectangle_rows.low IS
+    'the lower end of a band that holds the truth in 90 % of cases';
+COMMENT ON COLUMN dp.rectangle_rows.high IS 'the upper end of that band';
+
 CREATE VIEW dp.release_ranges WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, q.ranges
       FROM dp.shown_release AS r JOIN dp.release_bins AS q ON q.release = r.id;
@@ -182,7 +204,8 @@ COMMENT ON COLUMN dp.release_ranges.released_at IS 'when it was stored';
 COMMENT ON COLUMN dp.release_ranges.ranges IS 'what dp_range_release gave';
 
 GRANT SELECT ON
-    dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges
+    dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges,
+    dp.rectangle_rows
     TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
@@ -237,6 +260,11 @@ BEGIN
             RAISE 'release "%" of dataset "%" does not exist', release, dataset
                 USING ERRCODE = 'undefined_object',
                       HINT = 'The view dp.releases lists the stored releases.';
+        ELSIF function = 'dp_rectangle_sums' THEN
+            RAISE 'release "%" of dataset "%" has rectangles, which have no such view',
+                  release, dataset
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'The view dp.rectangle_rows shows them.';
         END IF;
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type

@@ -296,8 +296,10 @@ mod library {
     ) -> Result<Value, String> {
         let RangesAsked { bins, epsilon, delta, method, rows_per_unit, .. } = asked;
         let (rows, width) = (bins as i64, columns as i64);
-        let request =
-            |method| PlaneRequest { rows, columns: width, epsilon, delta, rows_per_unit, method };
+        let request = |method| {
+            let (columns, asked) = (width, Vec::new());
+            PlaneRequest { rows, columns, epsilon, delta, rows_per_unit, method, asked }
+        };
         let method = MethodChoice::parse_for_grid(method);
         let plan = method
             .map(request)

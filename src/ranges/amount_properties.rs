@@ -106,7 +106,8 @@ fn full_sums_hide_no_order() {
     let sums = of_rows(bounds, amounts, &rows);
     let backwards: Vec<_> = rows.iter().rev().copied().collect();
     assert_eq!(sums, of_rows(bounds, amounts, &backwards));
-    let SignedSums { above, below } = sums.of_cells(&RangeCells::of(&[0..1], 2));
+    let SignedSums { above, below } =
+        sums.of_cells(&RangeCells::of(std::slice::from_ref(&(0..1)), 2));
     assert_eq!((above, below), (vec![u64::MAX, 0], Some(vec![u64::MAX, 5])));
 }
 

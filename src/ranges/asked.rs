@@ -23,7 +23,7 @@ pub(super) fn rectangles(
     method: &str,
 ) -> Result<PlaneRequest, RangePlanError> {
     let method = MethodChoice::parse_for_grid(method)?;
-    Ok(PlaneRequest { rows, columns, epsilon, delta, rows_per_unit: 1, method })
+    Ok(PlaneRequest { rows, columns, epsilon, delta, rows_per_unit: 1, method, asked: Vec::new() })
 }
 
 pub(super) fn laplace(epsilon: f64) -> NoiseParameter {

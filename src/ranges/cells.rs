@@ -22,6 +22,11 @@ impl RangeCells {
         RangeCells { ends }
     }
 
+    /// The number of bins.
+    pub fn bins(&self) -> usize {
+        self.ends[self.ends.len() - 1]
+    }
+
     pub fn count(&self) -> usize {
         self.ends.len() - 1
     }
@@ -31,6 +36,11 @@ impl RangeCells {
         let first = self.ends.partition_point(|end| *end < range.start);
         let end = self.ends.partition_point(|end| *end <= range.end);
         first..end.saturating_sub(1).max(first)
+    }
+
+    /// The cell of a bin, which is one of the bins.
+    pub fn of_bin(&self, bin: usize) -> usize {
+        self.ends.partition_point(|end| *end <= bin) - 1
     }
 
     /// The cells' counts from the bins'; sums beyond `u64` stay at its end.
@@ -65,6 +75,9 @@ mod tests {
             let sums = cells.sums(&counts);
             prop_assert_eq!(sums.len(), cells.count());
             prop_assert!(cells.count() <= 2 * ranges.len() + 1);
+            for (cell, ends) in cells.ends.windows(2).enumerate() {
+                prop_assert!((ends[0]..ends[1]).all(|bin| cells.of_bin(bin) == cell));
+            }
             for range in ranges {
                 let of_cells: u64 = sums[cells.within(&range)].iter().sum();
                 prop_assert_eq!(of_cells, counts[range].iter().sum::<u64>());

@@ -31,6 +31,13 @@ impl MethodChoice {
         })
     }
 
+    /// What "auto" chooses from in two dimensions: every method there with noise for a delta, which
+    /// may be 0.
+    pub fn suitable_for_grids(delta: f64) -> impl Iterator<Item = MethodChoice> {
+        let methods = Dimensions::Two.methods().into_iter();
+        methods.filter(move |method| delta > 0.0 || method.is_pure()).map(MethodChoice::of)
+    }
+
     /// Of a method for range sums.
     ///
     /// Errors: the words are not of the form above. Whether the number is a possible branching

@@ -127,8 +127,9 @@ impl RangePlanError {
     /// What the caller can do about it.
     pub fn hint(&self) -> String {
         match self {
-            RangePlanError::Bins { .. } | RangePlanError::Sides { .. } => {
-                "Choose wider bins or narrower bounds.".into()
+            RangePlanError::Bins { .. } => "Choose wider bins or narrower bounds.".into(),
+            RangePlanError::Sides { .. } => {
+                "Choose wider bins or narrower bounds, or ask for fewer rectangles.".into()
             }
             RangePlanError::MethodBins { .. } => {
                 "Choose wider bins, or one of the trees, which take more.".into()

@@ -51,14 +51,8 @@ pub fn explain(request: &ExplainRequest) -> Result<Vec<ExplainedMethod>, RangePl
     let explain = |method: String, choice| {
         let plan = plan(choice)?;
         let spread = plan.mechanism().spread(workload);
-        // the variance of a measurement with sensitivity 1 that has the budget for itself
-        let unit = if plan.delta() > 0.0 {
-            1.0 / (2.0 * plan.rho())
-        } else {
-            2.0 / plan.epsilon().value().powi(2)
-        };
         let bound = svd_bound(workload, plan.parameters().bins());
-        let svd_ratio = bound.map(|bound| spread.mean / (unit * bound));
+        let svd_ratio = bound.map(|bound| spread.mean / (plan.unit_variance() * bound));
         let branching = plan.parameters().branching();
         let explained = ExplainedMethod { method, branching, spread, svd_ratio, chosen: false };
         Ok((explained, plan.parameters().clone()))

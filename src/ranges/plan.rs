@@ -85,6 +85,15 @@ impl<P: Parameters> Plan<P> {
         self.price.rho
     }
 
+    /// The variance of a measurement with sensitivity 1 that has the budget for itself.
+    pub(super) fn unit_variance(&self) -> f64 {
+        if self.delta() > 0.0 {
+            1.0 / (2.0 * self.rho())
+        } else {
+            2.0 / self.epsilon().value().powi(2)
+        }
+    }
+
     pub fn parameters(&self) -> &P {
         &self.parameters
     }

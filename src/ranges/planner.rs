@@ -7,9 +7,9 @@ use super::method::{MethodChoice, RangeMethod};
 use super::methods::descriptor::Settled;
 use super::parameters::{Parameters, PlaneParameters, RangeParameters, on_grid};
 use super::plan::{Plan, PlanePlan, RangePlan};
-use super::plane::grid::CellGrid;
+use super::plane::grid::{CellGrid, Rectangle};
 use super::spending::{Spending, Zcdp};
-use super::workload::TargetRanges;
+use super::workload::{Spread, TargetRanges};
 use crate::noise::ScaleError;
 use crate::privacy::{Epsilon, zcdp_rho};
 
@@ -42,6 +42,8 @@ pub struct PlaneRequest {
     pub rows_per_unit: u32,
     /// See [`MethodChoice::parse_for_grid`].
     pub method: MethodChoice,
+    /// Whose mean variance "auto" makes the least: all rectangles if there are none.
+    pub asked: Vec<Rectangle>,
 }
 
 impl RangePlan {
@@ -71,7 +73,8 @@ impl PlanePlan {
     ///
     /// Errors: see [`RangePlanError`]; each names its argument.
     pub fn new(request: PlaneRequest) -> Result<PlanePlan, RangePlanError> {
-        let PlaneRequest { rows, columns, epsilon, delta, rows_per_unit, method: choice } = request;
+        let PlaneRequest { rows, columns, epsilon, delta, rows_per_unit, method: choice, asked } =
+            request;
         if !choice.is_for_grids() {
             let word = choice.to_string();
             return Err(RangePlanError::Method { word, dimensions: Dimensions::Two });
@@ -80,18 +83,17 @@ impl PlanePlan {
         let grid = sides().and_then(|(rows, columns)| CellGrid::new(rows, columns));
         let grid = grid.ok_or(RangePlanError::Sides { rows, columns })?;
         let spending = spending(epsilon, delta, rows_per_unit)?;
+        let plane = Plane { grid, asked: &asked };
         if choice.method.is_some() {
             let mut candidates = forms(Dimensions::Two, choice, spending)?;
             candidates.truncate(1);
-            return best_plan(grid, candidates);
+            return best_plan(plane, candidates);
         }
-        let methods = Dimensions::Two.methods().into_iter();
-        let suitable = methods.filter(|method| spending.gaussian.is_some() || method.is_pure());
         let mut candidates = Vec::new();
-        for method in suitable {
-            candidates.extend(forms(Dimensions::Two, MethodChoice::of(method), spending)?);
+        for choice in MethodChoice::suitable_for_grids(delta) {
+            candidates.extend(forms(Dimensions::Two, choice, spending)?);
         }
-        best_plan(grid, candidates)
+        best_plan(plane, candidates)
     }
 }
 
@@ -126,8 +128,8 @@ trait Domain: Copy {
         spending: Spending,
     ) -> Result<Plan<Self::Parameters>, ScaleError>;
 
-    /// The mean variance over the target.
-    fn mean(plan: &Plan<Self::Parameters>, target: &TargetRanges) -> f64;
+    /// The mean variance over what is asked.
+    fn mean(self, plan: &Plan<Self::Parameters>, target: &TargetRanges) -> f64;
 }
 
 /// So many bins.
@@ -168,12 +170,19 @@ impl Domain for BinLine {
         })
     }
 
-    fn mean(plan: &RangePlan, target: &TargetRanges) -> f64 {
+    fn mean(self, plan: &RangePlan, target: &TargetRanges) -> f64 {
         plan.mechanism().mean_over(target)
     }
 }
 
-impl Domain for CellGrid {
+/// So many cells, and the rectangles of them that are asked for.
+#[derive(Debug, Clone, Copy)]
+struct Plane<'a> {
+    grid: CellGrid,
+    asked: &'a [Rectangle],
+}
+
+impl Domain for Plane<'_> {
     const DIMENSIONS: Dimensions = Dimensions::Two;
     type Parameters = PlaneParameters;
 
@@ -192,18 +201,22 @@ impl Domain for CellGrid {
         spending: Spending,
     ) -> Result<PlanePlan, ScaleError> {
         let Settled { branching, noise, .. } =
-            on_grid(method).settle(self, choice.branching, spending)?;
+            on_grid(method).settle(self.grid, choice.branching, spending)?;
         Plan::of(noise, |calibration| PlaneParameters {
             method,
-            grid: self,
+            grid: self.grid,
             branching,
             calibration,
         })
     }
 
-    /// Over all rectangles.
-    fn mean(plan: &PlanePlan, _target: &TargetRanges) -> f64 {
-        plan.mechanism().mean_over_all()
+    /// Over what is asked, or else over all rectangles.
+    fn mean(self, plan: &PlanePlan, _target: &TargetRanges) -> f64 {
+        let mechanism = plan.mechanism();
+        if self.asked.is_empty() {
+            return mechanism.mean_over_all();
+        }
+        Spread::of(self.asked.iter().map(|rectangle| mechanism.variance(rectangle))).mean
     }
 }
 
@@ -249,7 +262,7 @@ fn best_plan<D: Domain>(
     }
     let plans = candidates.iter().map(|candidate| {
         let plan = plan(domain, candidate)?;
-        Ok((D::mean(&plan, &candidate.choice.target), plan))
+        Ok((domain.mean(&plan, &candidate.choice.target), plan))
     });
     least(plans)
 }

@@ -57,6 +57,17 @@ impl ReadAmount {
 }
 
 impl Source {
+    /// Error: the rows are groups, of which one entity more or less changes a size.
+    pub(super) fn check_rows_are_entities(&self) -> Result<()> {
+        if self.size_column.is_some() {
+            return Err(invalid(
+                "range sums have no meaning for a dataset with size_column",
+                "They count rows. Declare a dataset whose rows are the entities.",
+            ));
+        }
+        Ok(())
+    }
+
     /// Plans the counting of a column's values in the bins of an axis, or the summing of amounts.
     /// Reads no row.
     ///
@@ -69,12 +80,7 @@ impl Source {
         bounds: BinBounds,
         amounts: Option<&Amounts>,
     ) -> Result<BinReading> {
-        if self.size_column.is_some() {
-            return Err(invalid(
-                "range sums have no meaning for a dataset with size_column",
-                "They count rows. Declare a dataset whose rows are the entities.",
-            ));
-        }
+        self.check_rows_are_entities()?;
         let entities = open(self.entities, "entities")?;
         let (expected, name) = match axis {
             Axis::Number => (pg_sys::INT8OID, "an integer type"),

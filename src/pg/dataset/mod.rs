@@ -1,10 +1,11 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
 //! (`check`, `relation`, `kinship`), and how their private rows are read: planned before the charge
-//! (`leaf_reading`, `bin_reading`), by queries whose plans tell nothing (`query`), row by row
+//! (`leaf_reading`, `bin_reading`, `cell_reading`), by queries whose plans tell nothing (`query`), row by row
 //! (`stream`), counted as they come (`leaves`, `leaf_histograms`).
 
 mod bin_reading;
 pub(super) mod catalog;
+mod cell_reading;
 mod check;
 mod declaration;
 mod kinship;

@@ -1,8 +1,8 @@
 //! The SQL functions: each takes its arguments apart, calls what the rooms below offer, and returns
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
-//! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
-//! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`intervals`],
+//! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`histogram`]), what they would
+//! be like ([`explain_hierarchy`], [`explain_ranges`], [`explain_rectangles`]), what is made of released numbers ([`intervals`],
 //! [`consistent`], [`accessors`]), aggregates, the owner's functions
 //! ([`datasets`], [`access`], [`budget`], [`releases`], [`publications`]), and progress.
 
@@ -14,11 +14,13 @@ mod consistent;
 mod datasets;
 mod explain_hierarchy;
 mod explain_ranges;
+mod explain_rectangles;
 mod hierarchy;
 mod histogram;
 mod intervals;
 mod progress;
 mod publications;
 mod ranges;
+mod rectangles;
 mod releases;
 mod watch;

@@ -109,8 +109,8 @@ fn dp_range_sums_of_numbers(
     min_amount: Option<i64>,
     amount_unit: Option<AnyNumeric>,
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
-    let ranges = some_ranges(ranges)?;
-    let questions = Questions::of_numbers(&ranges, bounds.as_ref())?;
+    let ranges = some_ranges(ranges, "ranges")?;
+    let questions = Questions::of_numbers(&ranges, bounds.as_ref(), "bounds")?;
     let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
     of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method, name, amounts)
 }
@@ -136,7 +136,7 @@ macro_rules! of_times {
         ) -> Result<
             TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,
         > {
-            let ranges = some_ranges(ranges)?;
+            let ranges = some_ranges(ranges, "ranges")?;
             let bin_width = required(bin_width, "bin_width")?;
             let questions = Questions::of_times($type, &ranges, bounds.as_ref(), bin_width)?;
             let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
@@ -159,10 +159,14 @@ of_times!(dp_range_sums_of_dates, pg_sys::DATEOID);
 of_times!(dp_range_sums_of_timestamps, pg_sys::TIMESTAMPOID);
 of_times!(dp_range_sums_of_timestamptzs, pg_sys::TIMESTAMPTZOID);
 
-fn some_ranges(ranges: Option<Vec<Option<SqlRange>>>) -> Result<Vec<SqlRange>> {
-    let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
+pub(super) fn some_ranges(
+    ranges: Option<Vec<Option<SqlRange>>>,
+    argument: &str,
+) -> Result<Vec<SqlRange>> {
+    let ranges = all_required(required(ranges, argument)?, argument)?;
     if ranges.is_empty() {
-        return Err(invalid("ranges must hold at least one range", "Nothing was spent."));
+        let message = format!("{argument} must hold at least one range");
+        return Err(invalid(message, "Nothing was spent."));
     }
     Ok(ranges)
 }
@@ -312,7 +316,7 @@ fn about(bounds: BinBounds, column: Option<(&str, Axis)>) -> Map<String, Value> 
 }
 
 /// The bins of a range by their positions; outside of the bounds there are none.
-fn positions(bounds: BinBounds, bins: Option<BinRange>) -> Range<usize> {
+pub(super) fn positions(bounds: BinBounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 

@@ -35,6 +35,8 @@ pub(crate) enum Content<'a> {
     /// A `dp_ranges`, as it lies on disk.
     #[serde(borrow)]
     Ranges(Cow<'a, [u8]>),
+    /// Answers to rectangles that were asked.
+    Rectangles(Vec<StoredRectangle>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,6 +69,14 @@ pub(crate) struct StoredSum<'a> {
     pub(super) lower: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) upper: Option<Cow<'a, str>>,
+    pub(super) sum: f64,
+    pub(super) stddev: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredRectangle {
+    pub(super) rows: (Option<i64>, Option<i64>),
+    pub(super) columns: (Option<i64>, Option<i64>),
     pub(super) sum: f64,
     pub(super) stddev: f64,
 }

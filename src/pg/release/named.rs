@@ -1,8 +1,8 @@
 //! What can be stored under a name: each kind of release says how it is written, and how it is read
 //! again.
 
-use super::content::{Content, StoredNumbers, StoredRegion, StoredSum};
-use super::stored::{ReleasedRegions, read_ranges, read_regions, read_sums};
+use super::content::{Content, StoredNumbers, StoredRectangle, StoredRegion, StoredSum};
+use super::stored::{ReleasedRegions, read_answers, read_ranges, read_regions};
 use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, checked_name, invalid};
 use crate::pg::ledger::account::Promise;
@@ -108,6 +108,30 @@ impl Storable for RangeSums<'_> {
     }
 
     fn read(release: i64) -> Result<Self> {
-        Ok(RangeSums { asked: &[], answers: read_sums(release)? })
+        Ok(RangeSums { asked: &[], answers: read_answers("dp.release_sum", release)? })
+    }
+}
+
+/// Sums over rectangles and their standard deviations, in the order in which they were asked.
+pub(crate) struct RectangleSums<'a> {
+    /// The ends of their rows and of their columns.
+    pub(crate) asked: &'a [[(Option<i64>, Option<i64>); 2]],
+    pub(crate) answers: Vec<(f64, f64)>,
+}
+
+impl Storable for RectangleSums<'_> {
+    fn content(&self) -> Content<'_> {
+        let asked = self.asked.iter().zip(&self.answers);
+        let sums = asked.map(|(&[rows, columns], &(sum, stddev))| StoredRectangle {
+            rows,
+            columns,
+            sum,
+            stddev,
+        });
+        Content::Rectangles(sums.collect())
+    }
+
+    fn read(release: i64) -> Result<Self> {
+        Ok(RectangleSums { asked: &[], answers: read_answers("dp.release_rectangle", release)? })
     }
 }

@@ -1,7 +1,9 @@
 //! Storing a named release, before anybody sees it: a worker does it in a transaction of its own,
 //! which is committed whatever becomes of the caller's.
 
-use super::content::{Content, StoredContent, StoredNumbers, StoredRegion, StoredSum};
+use super::content::{
+    Content, StoredContent, StoredNumbers, StoredRectangle, StoredRegion, StoredSum,
+};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
@@ -75,7 +77,7 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
     // fails has written could be measured.
     Spi::run(
         "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
-                    dp.release_bins IN ROW EXCLUSIVE MODE",
+                    dp.release_bins, dp.release_rectangle IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
     let level_epsilons = match &content.content {
@@ -106,6 +108,7 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
         }
         Content::RangeSums(sums) => insert_sums(release, sums)?,
         Content::Ranges(bytes) => insert_ranges(release, bytes)?,
+        Content::Rectangles(sums) => insert_rectangles(release, sums)?,
     }
     Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
     Ok(STORED.to_vec())
@@ -194,6 +197,33 @@ fn insert_ranges(release: i64, bytes: &[u8]) -> Result<()> {
     Spi::run_with_args(
         "INSERT INTO dp.release_bins (release, ranges) VALUES ($1, $2)",
         &[release.into(), ranges],
+    )
+    .map_err(internal)
+}
+
+fn insert_rectangles(release: i64, sums: &[StoredRectangle]) -> Result<()> {
+    let ends = |end: fn(&StoredRectangle) -> Option<i64>| -> Vec<Option<i64>> {
+        sums.iter().map(end).collect()
+    };
+    let values: Vec<f64> = sums.iter().map(|sum| sum.sum).collect();
+    let deviations: Vec<f64> = sums.iter().map(|sum| sum.stddev).collect();
+    Spi::run_with_args(
+        "INSERT INTO dp.release_rectangle (release, n, row_lower, row_upper, column_lower, \
+                                           column_upper, sum, stddev) \
+         SELECT $1, t.n - 1, t.row_lower, t.row_upper, t.column_lower, t.column_upper, t.sum, \
+                t.stddev \
+           FROM unnest($2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::float8[], $7::float8[]) \
+                WITH ORDINALITY \
+                AS t (row_lower, row_upper, column_lower, column_upper, sum, stddev, n)",
+        &[
+            release.into(),
+            ends(|sum| sum.rows.0).into(),
+            ends(|sum| sum.rows.1).into(),
+            ends(|sum| sum.columns.0).into(),
+            ends(|sum| sum.columns.1).into(),
+            values.into(),
+            deviations.into(),
+        ],
     )
     .map_err(internal)
 }

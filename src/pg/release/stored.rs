@@ -131,9 +131,9 @@ pub(crate) fn read_regions(id: i64) -> Result<ReleasedRegions> {
     Ok(regions)
 }
 
-/// The answers of stored range sums.
-pub(super) fn read_sums(id: i64) -> Result<Vec<(f64, f64)>> {
-    let sql = format!("SELECT sum, stddev FROM dp.release_sum WHERE release = {id} ORDER BY n");
+/// The answers of stored sums over ranges or rectangles, which are in that table.
+pub(super) fn read_answers(table: &str, id: i64) -> Result<Vec<(f64, f64)>> {
+    let sql = format!("SELECT sum, stddev FROM {table} WHERE release = {id} ORDER BY n");
     let mut answers = Vec::new();
     read_catalog(&sql, |row| {
         answers.push((row.get(1).unwrap_or_default(), row.get(2).unwrap_or_default()));

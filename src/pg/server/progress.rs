@@ -42,6 +42,7 @@ pub(crate) enum Function {
     CocoHistogram,
     ExplainHierarchy,
     ExplainRanges,
+    ExplainRectangles,
     HierarchyConsistent,
     HierarchyIntervals,
     HierarchyRelease,
@@ -49,13 +50,15 @@ pub(crate) enum Function {
     KeepIntervals,
     RangeRelease,
     RangeSums,
+    RectangleSums,
 }
 
 impl Function {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 12] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
+        "dp_explain_rectangles",
         "dp_hierarchy_consistent",
         "dp_hierarchy_intervals",
         "dp_hierarchy_release",
@@ -63,6 +66,7 @@ impl Function {
         "dp_keep_intervals",
         "dp_range_release",
         "dp_range_sums",
+        "dp_rectangle_sums",
     ];
 }
 

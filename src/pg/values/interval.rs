@@ -17,6 +17,11 @@ pub(crate) struct BinRange {
     pub(crate) upper: Option<i64>,
 }
 
+impl BinRange {
+    /// How an empty range is shown: it ends where it begins, at 0.
+    pub(crate) const EMPTY: BinRange = BinRange { lower: Some(0), upper: Some(0) };
+}
+
 /// A value of int8range, daterange, tsrange or tstzrange, with its ends as the integers that
 /// PostgreSQL stores: numbers, days or microseconds since 2000.
 pub(crate) struct SqlRange {
@@ -56,15 +61,13 @@ pub(crate) struct RangeEnds {
 }
 
 impl SqlRange {
-    /// Of a range of values of that type: bigint, date, timestamp or timestamptz. An empty one ends
-    /// where it begins, at 0.
+    /// Of a range of values of that type: bigint, date, timestamp or timestamptz.
     pub(crate) fn ends(&self, type_oid: Oid) -> RangeEnds {
-        let empty = BinRange { lower: Some(0), upper: Some(0) };
         let BinRange { lower, upper } = match type_oid {
             pg_sys::INT8OID => self.half_open(),
             _ => self.finite(type_oid),
         }
-        .unwrap_or(empty);
+        .unwrap_or(BinRange::EMPTY);
         let text = |end: i64| match type_oid {
             pg_sys::INT8OID => end.to_string(),
             _ => iso_text(end, type_oid),
@@ -198,16 +201,20 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// Questions about a column of integers.
-    pub(crate) fn of_numbers(ranges: &[SqlRange], bounds: Option<&SqlRange>) -> Result<Questions> {
+    /// Questions about a column of integers. `argument`: that of the bounds.
+    pub(crate) fn of_numbers(
+        ranges: &[SqlRange],
+        bounds: Option<&SqlRange>,
+        argument: &str,
+    ) -> Result<Questions> {
         let bins: Vec<_> = ranges.iter().map(SqlRange::half_open).collect();
         let bounds = match bounds {
             Some(bounds) => {
-                let (lo, hi) = both_ends(bounds.half_open())?;
+                let (lo, hi) = both_ends(bounds.half_open(), argument)?;
                 checked_bounds(lo, hi)?
             }
             None => {
-                let (lo, hi) = around(&bins)?;
+                let (lo, hi) = around(&bins, argument)?;
                 checked_bounds(lo.saturating_sub(1), hi.saturating_add(1))?
             }
         };
@@ -230,8 +237,9 @@ impl Questions {
         }
         let unit = if type_oid == pg_sys::DATEOID { MICROS_PER_DAY } else { 1 };
         let times: Vec<_> = ranges.iter().map(|range| range.finite(type_oid)).collect();
-        let given = bounds.map(|bounds| both_ends(bounds.finite(type_oid))).transpose()?;
-        let (start, end) = given.map_or_else(|| around(&times), Ok)?;
+        let given =
+            bounds.map(|bounds| both_ends(bounds.finite(type_oid), "bounds")).transpose()?;
+        let (start, end) = given.map_or_else(|| around(&times, "bounds"), Ok)?;
         let bin = |argument: &str, time: i64| {
             let since = (i128::from(time) - i128::from(start)) * unit;
             if since % width != 0 {
@@ -263,22 +271,22 @@ impl Questions {
 
 const MICROS_PER_DAY: i128 = 86_400_000_000;
 
-fn both_ends(bounds: Option<BinRange>) -> Result<(i64, i64)> {
+fn both_ends(bounds: Option<BinRange>, argument: &str) -> Result<(i64, i64)> {
     match bounds {
         Some(BinRange { lower: Some(lo), upper: Some(hi) }) => Ok((lo, hi)),
-        Some(_) => Err(invalid("bounds must have two ends", BOUNDS_HINT)),
-        None => Err(invalid("bounds must not be empty", BOUNDS_HINT)),
+        Some(_) => Err(invalid(format!("{argument} must have two ends"), BOUNDS_HINT)),
+        None => Err(invalid(format!("{argument} must not be empty"), BOUNDS_HINT)),
     }
 }
 
 const BOUNDS_HINT: &str = "They are public: choose them without looking, for ages '[0,100)'.";
 
 /// The least and the greatest end of all ranges.
-fn around(ranges: &[Option<BinRange>]) -> Result<(i64, i64)> {
+fn around(ranges: &[Option<BinRange>], argument: &str) -> Result<(i64, i64)> {
     let ends = || ranges.iter().flatten().flat_map(|range| [range.lower, range.upper]).flatten();
     ends().min().zip(ends().max()).ok_or_else(|| {
         invalid(
-            "bounds must be given where no range has an end",
+            format!("{argument} must be given where no range has an end"),
             "Without bounds, the bins are those from the least to the greatest end of the ranges.",
         )
     })

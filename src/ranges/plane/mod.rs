@@ -13,6 +13,7 @@
 //! records, all distances are at most k times as large.
 
 mod corner_sums;
+pub(super) mod counts;
 pub(super) mod grid;
 pub(super) mod mechanism;
 pub(super) mod release;

@@ -59,6 +59,22 @@ fn the_choices_have_the_least_mean() {
     assert_eq!(mean("flat", 0.0).min(pure), mean("auto", 0.0));
 }
 
+/// Cells that are asked for one by one are measured one by one.
+#[test]
+fn auto_is_for_what_is_asked() {
+    let request = rectangles([200, 200], 1.0, 1e-6, "auto").unwrap();
+    let cells: Vec<Rectangle> = (0..40_000)
+        .step_by(97)
+        .map(|cell| (cell / 200, cell % 200))
+        .map(|(row, column)| Rectangle { rows: row..row + 1, columns: column..column + 1 })
+        .collect();
+    let method = |asked| {
+        PlanePlan::new(PlaneRequest { asked, ..request.clone() }).unwrap().parameters().method()
+    };
+    assert_eq!(method(cells), RangeMethod::Flat);
+    assert_eq!(method(Vec::new()), RangeMethod::Cascade);
+}
+
 #[test]
 fn what_cannot_be_planned_is_refused() {
     let dimensions = Dimensions::Two;

@@ -1,0 +1,150 @@
+//! Sums over rectangles: releases of pairs of two columns of a dataset.
+
+use super::ranges::{positions, some_ranges};
+use crate::pg::dataset::catalog::Dataset;
+use crate::pg::errors::{Result, invalid, required, unfit_ranges};
+use crate::pg::release::named::{RectangleSums, promised};
+use crate::pg::release::order::Asked;
+use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::values::interval::{BinRange, Questions, SqlRange};
+use crate::ranges::{
+    GridAxis, MethodChoice, PlanePlan, PlaneRelease, PlaneRequest, RangeCells, Rectangle,
+};
+use crate::work::poll;
+use pgrx::prelude::*;
+use serde_json::{Map, Value, json};
+use std::ops::Range;
+
+#[pg_extern(volatile, parallel_unsafe)]
+#[allow(clippy::too_many_arguments)] // the SQL function's arguments
+#[allow(clippy::type_complexity)] // and its columns
+fn dp_rectangle_sums(
+    dataset: Option<&str>,
+    row_column: Option<&str>,
+    column_column: Option<&str>,
+    row_ranges: Option<Vec<Option<SqlRange>>>,
+    column_ranges: Option<Vec<Option<SqlRange>>>,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    row_bounds: Option<SqlRange>,
+    column_bounds: Option<SqlRange>,
+    method: Option<&str>,
+    name: Option<&str>,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(row_range, SqlRange),
+            name!(column_range, SqlRange),
+            name!(sum, f64),
+            name!(stddev, f64),
+        ),
+    >,
+> {
+    let progress = Progress::start(Function::RectangleSums, Phase::Checking);
+    let row_ranges = some_ranges(row_ranges, "row_ranges")?;
+    let column_ranges = some_ranges(column_ranges, "column_ranges")?;
+    if row_ranges.len() != column_ranges.len() {
+        return Err(invalid(
+            format!(
+                "row_ranges and column_ranges must be of one length, got {} and {}",
+                row_ranges.len(),
+                column_ranges.len()
+            ),
+            "Each rectangle has one of either, at the same place. Nothing was spent.",
+        ));
+    }
+    let rows = Questions::of_numbers(&row_ranges, row_bounds.as_ref(), "row_bounds")?;
+    let columns = Questions::of_numbers(&column_ranges, column_bounds.as_ref(), "column_bounds")?;
+
+    let dataset_name = required(dataset, "dataset")?;
+    let dataset = Dataset::open(dataset_name)?;
+    progress.dataset(dataset.id);
+    let row_column = required(row_column, "row_column")?;
+    let column_column = required(column_column, "column_column")?;
+    // what the ledger's entry shows besides the mechanism
+    let about: Map<String, Value> = [
+        ("row_column", row_column.to_string()),
+        ("column_column", column_column.to_string()),
+        ("row_bounds", rows.bounds.to_string()),
+        ("column_bounds", columns.bounds.to_string()),
+    ]
+    .map(|(key, value)| (key.to_string(), value.into()))
+    .into_iter()
+    .collect();
+
+    let asked_ends: Vec<_> =
+        rows.bins.iter().zip(&columns.bins).map(|(r, c)| [r, c].map(ends)).collect();
+    let mut parameters = Value::from(about.clone());
+    for (argument, side) in [("row_ranges", 0), ("column_ranges", 1)] {
+        parameters[argument] = asked_ends.iter().map(|asked| text(asked[side])).collect();
+    }
+    parameters["epsilon"] = json!(epsilon);
+    parameters["delta"] = json!(delta);
+    parameters["method"] = json!(method);
+    let promise = promised(name, Some(dataset_name), parameters)?;
+
+    let asked = Asked::new(&dataset, &progress, promise, about);
+    let released = asked.once(|asked| {
+        let (dataset, progress) = (asked.dataset, asked.progress);
+        // the questions are known: what they do not tell apart need not be measured apart
+        let (rows, of_rows) = joined(&rows);
+        let (columns, of_columns) = joined(&columns);
+        let sides = of_rows.into_iter().zip(of_columns);
+        let rectangles: Vec<Rectangle> =
+            sides.map(|(rows, columns)| Rectangle { rows, columns }).collect();
+        progress.phase(Phase::Planning);
+        let plan = PlanePlan::new(PlaneRequest {
+            rows: rows.cells() as i64,
+            columns: columns.cells() as i64,
+            epsilon: required(epsilon, "epsilon")?,
+            delta: required(delta, "delta")?,
+            rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+            method: MethodChoice::parse_for_grid(required(method, "method")?)
+                .map_err(unfit_ranges)?,
+            asked: rectangles.clone(),
+        })
+        .map_err(unfit_ranges)?;
+        progress.phase(Phase::Checking);
+        asked.of_rows(
+            |source| {
+                let reading = source.prepare_cells((row_column, rows), (column_column, columns))?;
+                Ok((plan, reading))
+            },
+            |truth, receipt, words| {
+                progress.phase(Phase::Measuring);
+                let release = receipt.release(truth.counts(), words);
+                let answers = rectangles.iter().map(|rectangle| answer(&release, rectangle));
+                Ok(RectangleSums { asked: &asked_ends, answers: answers.collect() })
+            },
+        )
+    })?;
+    let rectangles = row_ranges.into_iter().zip(column_ranges).zip(released.answers);
+    let rows = rectangles.map(|((row, column), (sum, stddev))| (row, column, sum, stddev));
+    Ok(TableIterator::new(rows.collect::<Vec<_>>()))
+}
+
+/// An axis whose bins are joined to cells, and the cells of each question.
+fn joined(questions: &Questions) -> (GridAxis, Vec<Range<usize>>) {
+    let bounds = questions.bounds;
+    let bins: Vec<Range<usize>> =
+        questions.bins.iter().map(|bins| positions(bounds, *bins)).collect();
+    let cells = RangeCells::of(&bins, bounds.bins());
+    let asked = bins.iter().map(|bins| cells.within(bins)).collect();
+    (GridAxis::new(bounds, cells), asked)
+}
+
+fn ends(range: &Option<BinRange>) -> (Option<i64>, Option<i64>) {
+    let BinRange { lower, upper } = range.unwrap_or(BinRange::EMPTY);
+    (lower, upper)
+}
+
+fn text((lower, upper): (Option<i64>, Option<i64>)) -> String {
+    let end = |end: Option<i64>| end.map(|end| end.to_string()).unwrap_or_default();
+    format!("[{},{})", end(lower), end(upper))
+}
+
+fn answer(release: &PlaneRelease, rectangle: &Rectangle) -> (f64, f64) {
+    poll();
+    (release.sum(rectangle), release.variance(rectangle).sqrt())
+}
