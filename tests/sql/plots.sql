@@ -66,3 +66,4 @@ SELECT * FROM error_of($$SELECT dp_plot('firms', 'v1', '{nowhere}')$$);
 SELECT * FROM error_of($$SELECT dp_plot('firms', 'v1', grain => 'day')$$);
 SELECT * FROM error_of($$SELECT dp_plot('ages', 'v1', '{A}')$$);
 SELECT * FROM error_of($$SELECT dp_plot('ages', 'v1', grain => 'day')$$);
+-- needs: xml

@@ -303,3 +303,4 @@ SELECT DISTINCT dataset, hole FROM dp_check_privileges('dp_test_analyst') ORDER 
 ALTER DATABASE pg_dp_test_privileges OWNER TO CURRENT_USER;
 DROP OWNED BY dp_test_owner, dp_test_group, dp_test_analyst, dp_test_other CASCADE;
 DROP ROLE dp_test_owner, dp_test_group, dp_test_analyst, dp_test_other;
+-- needs: pg_stat_statements pgstattuple pageinspect
