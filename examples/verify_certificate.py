@@ -9,7 +9,7 @@ rows of a release. Says what is wrong, and exits with 1 if anything is.
     \\copy (SELECT level, path, size, groups FROM dp.release_rows
            WHERE dataset = 'flights' AND release = '2013') TO 'rows.csv' (FORMAT csv, HEADER)
 
-and of ranges grain, lower_bound, upper_bound, sum, stddev of dp.range_rows.
+and of ranges the columns that the certificate names, of dp.range_rows or dp.rectangle_rows.
 docs/certificates.md tells what each check is worth.
 """
 import argparse
@@ -25,6 +25,8 @@ ENTRY = ('id', 'epoch', 'charged_at', 'charged_by', 'dataset', 'function', 'epsi
          'parameters', 'nonce')
 ROWS = ['level', 'path', 'size', 'groups']
 RANGES = ['grain', 'lower_bound', 'upper_bound', 'sum', 'stddev']
+RECTANGLES = ['row_lower', 'row_upper', 'column_lower', 'column_upper', 'sum', 'stddev']
+FLOATS = ('sum', 'stddev')
 
 problems = []
 
@@ -97,16 +99,16 @@ def quoted(field):
 
 def hashed(row, columns):
     """A row as it is hashed: a line of CSV, with the bytes of what is a floating-point number."""
-    if columns == RANGES:
-        row = row[:3] + [struct.pack('>d', float(number)).hex() for number in row[3:]]
-    return ','.join(map(quoted, row)).encode()
+    fields = [struct.pack('>d', float(field)).hex() if column in FLOATS else quoted(field)
+              for column, field in zip(columns, row, strict=True)]
+    return ','.join(fields).encode()
 
 
 def check_rows(path, expected):
     """The checksum: of the lines sorted by their bytes."""
     with open(path, newline='', encoding='utf-8') as file:
         rows = list(csv.reader(file))
-    heads = [columns for columns in (ROWS, RANGES) if rows and rows[0] == columns]
+    heads = [columns for columns in (ROWS, RANGES, RECTANGLES) if rows and rows[0] == columns]
     columns = expected['columns'].split(',') if expected else heads[0] if heads else ROWS
     lines = sorted(hashed(row, columns) for row in rows[len(heads):])
     found = hashlib.sha256(b''.join(line + b'\n' for line in lines)).hexdigest()
@@ -121,7 +123,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--ledger', help='CSV of dp.ledger_chain')
     parser.add_argument('--certificate', help='JSON of dp_certificate')
-    parser.add_argument('--rows', help='CSV of those columns of dp.release_rows or dp.range_rows')
+    parser.add_argument('--rows', help='CSV of those columns of dp.release_rows, or of the view of ranges')
     arguments = parser.parse_args()
     if not (arguments.ledger or arguments.certificate or arguments.rows):
         parser.error('nothing to check')

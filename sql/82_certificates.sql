@@ -19,10 +19,10 @@ COMMENT ON COLUMN dp.ledger_chain.entry IS
     'what is hashed after it, an array of JSON, NULL where the dataset is not yours';
 COMMENT ON COLUMN dp.ledger_chain.hash IS 'SHA-256 of these two in hexadecimal';
 
--- Rows of dp.release_rows and dp.range_rows as COPY writes them, but for floating point: what COPY
+-- The rows of the views of stored releases as COPY writes them, but for floating point: what COPY
 -- writes of it depends on extra_float_digits, so here are its bytes in hexadecimal.
 CREATE VIEW dp.release_line AS
-    SELECT g.release,
+    SELECT g.release, 'level,path,size,groups' AS columns,
            pg_catalog.concat_ws(',', pg_catalog.cardinality(g.path),
                                 CASE WHEN g.path::text ~ '[",\n\r]'
                                      THEN '"' || pg_catalog.replace(g.path::text, '"', '""') || '"'
@@ -30,11 +30,18 @@ CREATE VIEW dp.release_line AS
                                 h.size, h.groups) AS line
       FROM dp.release_region AS g CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
     UNION ALL
-    SELECT s.release,
+    SELECT s.release, 'grain,lower_bound,upper_bound,sum,stddev',
            pg_catalog.format('%s,%s,%s,%s,%s', s.grain, s.lower_bound, s.upper_bound,
                              pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
-      FROM dp.release_range AS s;
+      FROM dp.release_range AS s
+    UNION ALL
+    SELECT s.release, 'row_lower,row_upper,column_lower,column_upper,sum,stddev',
+           pg_catalog.format('%s,%s,%s,%s,%s,%s', s.row_lower, s.row_upper, s.column_lower,
+                             s.column_upper,
+                             pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
+      FROM dp.release_rectangle AS s;
 COMMENT ON VIEW dp.release_line IS
     'inside of dp.release_certificates: what is hashed of the rows of a release';
 
@@ -92,11 +99,8 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    'hash', encode(c.hash, 'hex'))))
            -- what is retracted could be found by hashing guesses
            || CASE WHEN r.status = 'retracted' THEN '{}' ELSE jsonb_build_object(
-                  'rows', jsonb_build_object(
-                      'columns', CASE WHEN l.regions IS NULL
-                                      THEN 'grain,lower_bound,upper_bound,sum,stddev'
-                                      ELSE 'level,path,size,groups' END,
-                      'count', s.count, 'sha256', s.sha256)) END AS certificate
+                  'rows', jsonb_build_object('columns', s.columns, 'count', s.count,
+                                             'sha256', s.sha256)) END AS certificate
       FROM dp.known_release AS r
       JOIN dp.dataset AS d ON d.id = r.dataset_id
       JOIN dp.charge AS c ON c.id = r.charge
@@ -112,7 +116,7 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                   FROM dp.release_region AS g WHERE g.release = r.id GROUP BY level) AS n
       ) AS l (regions)
      CROSS JOIN LATERAL (
-        SELECT count(*),
+        SELECT count(*), coalesce(min(v.columns), 'level,path,size,groups') AS columns,
                encode(sha256(convert_to(
                    coalesce(string_agg(v.line || E'\n', '' ORDER BY v.line COLLATE "C"), ''),
                    'UTF8')), 'hex') AS sha256
