@@ -3,7 +3,7 @@
 //!
 //! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
 //! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`intervals`],
-//! [`consistent`], [`accessors`]), aggregates, the owner's functions
+//! [`consistent`], [`accessors`], [`quantiles`]), aggregates, the owner's functions
 //! ([`datasets`], [`access`], [`budget`], [`releases`], [`publications`]), and progress.
 
 mod access;
@@ -19,6 +19,7 @@ mod histogram;
 mod intervals;
 mod progress;
 mod publications;
+mod quantiles;
 mod ranges;
 mod releases;
 mod watch;
