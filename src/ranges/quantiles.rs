@@ -250,7 +250,7 @@ mod tests {
 
     /// What many quantiles of many bins take is passes over them, one or two for each.
     #[test]
-    fn a_million_bins_are_polled() {
+    fn many_quantiles_of_many_bins_poll() {
         let counts = vec![1; 1 << 18];
         for method in ["flat", "prefix"] {
             let release = released(&counts, 1.0, 1e-6, method);
