@@ -26,6 +26,12 @@ CREATE FUNCTION @extschema@.dp_unnest(r @extschema@.dp_ranges)
 COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_ranges) IS
     'every bin with the estimate of its count and the standard deviation of the noise';
 
+CREATE FUNCTION @extschema@.dp_quantiles(r @extschema@.dp_ranges, quantiles float8[])
+    RETURNS TABLE (quantile float8, value float8, lower float8, upper float8)
+    AS 'MODULE_PATHNAME', 'dp_quantiles_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION @extschema@.dp_quantiles(@extschema@.dp_ranges, float8[]) IS
+    'quantiles of a release of bins, each with an interval that holds it in 90 % of cases';
+
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto',

@@ -154,8 +154,8 @@ impl RangePlanError {
                     .into()
             }
             RangePlanError::Scale { .. } => {
-                "The noise scale of a level is the number of rows per unit, of amounts times the \
-                 units of the largest, over its share of the budget."
+                "The noise scale of a level is the number of rows per unit over its share of \
+                 the budget."
                     .into()
             }
         }

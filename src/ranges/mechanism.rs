@@ -35,6 +35,20 @@ pub trait RangeMechanism: CountMechanism {
         (0..self.bins()).map(variance).collect()
     }
 
+    /// Of the bins before each of 0 ..= N, and of those from there on: the variances of their sums,
+    /// and their covariance.
+    fn splits(&self) -> Vec<Split> {
+        let bins = self.bins();
+        let total = self.variance(0..bins);
+        let split = |bin: usize| {
+            done(2 * UNITS_PER_VARIANCE);
+            let (before, after) = (self.variance(0..bin), self.variance(bin..bins));
+            // answers to adjacent ranges add up
+            Split { before, after, covariance: (total - before - after) / 2.0 }
+        };
+        (0..=bins).map(split).collect()
+    }
+
     /// The mean and maximum of the variances over a workload.
     fn spread(&self, workload: Workload) -> Spread {
         match workload {
@@ -64,6 +78,14 @@ pub trait RangeMechanism: CountMechanism {
 
     /// The largest variance of any range.
     fn max_over_all(&self) -> f64;
+}
+
+/// The noise of two sums, of the bins on either side of a place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split {
+    pub before: f64,
+    pub after: f64,
+    pub covariance: f64,
 }
 
 /// The sums of the first 0, 1, 2, ... values.

@@ -174,6 +174,36 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
             }
         }
         assert_eq!(mechanism.variance(0..0), 0.0);
+        let linear = answers(mechanism, strategy.len());
+        let splits = mechanism.splits();
+        let bins = mechanism.bins();
+        assert_eq!(splits.len(), bins + 1, "{}", case.name);
+        for (at, split) in splits.into_iter().enumerate() {
+            let none = vec![0.0; noise.len()];
+            let row = |range: Range<usize>| {
+                linear.iter().find(|(other, _)| *other == range).map_or(&none, |(_, row)| row)
+            };
+            let (before, after) = (row(0..at), row(at..bins));
+            let products = before.iter().zip(after).zip(&noise);
+            let covariance: f64 = products.map(|((a, b), v)| a * b * v).sum();
+            let whole = mechanism.variance(0..bins);
+            let near = |a: f64, b: f64| (a - b).abs() <= 1e-10 * (1.0 + whole);
+            assert!(
+                near(covariance, split.covariance),
+                "{}, {at}: {covariance} {split:?}",
+                case.name
+            );
+            assert!(
+                near(mechanism.variance(0..at), split.before),
+                "{}, {at}: {split:?}",
+                case.name
+            );
+            assert!(
+                near(mechanism.variance(at..bins), split.after),
+                "{}, {at}: {split:?}",
+                case.name
+            );
+        }
         for (bin, variance) in mechanism.variances_of_bins().into_iter().enumerate() {
             assert!(close(variance, mechanism.variance(bin..bin + 1)), "{}, {bin}", case.name);
         }

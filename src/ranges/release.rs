@@ -1,7 +1,7 @@
 //! What is released: all that answers and their variances follow from.
 
 use super::measurements::noisy_difference;
-use super::mechanism::RangeMechanism;
+use super::mechanism::{RangeMechanism, Split};
 use super::parameters::{Parameters, RangeParameters};
 use crate::noise::RandomWords;
 use std::cell::OnceCell;
@@ -89,6 +89,12 @@ impl RangeRelease {
     /// noise that cannot be sampled.
     pub fn variances_of_bins(&self) -> Option<Vec<f64>> {
         Some(self.mechanism()?.variances_of_bins())
+    }
+
+    /// See [`RangeMechanism::splits`]; None if the release is a forged one, with noise that cannot
+    /// be sampled.
+    pub(super) fn splits(&self) -> Option<Vec<Split>> {
+        Some(self.mechanism()?.splits())
     }
 
     fn mechanism(&self) -> Option<&dyn RangeMechanism> {

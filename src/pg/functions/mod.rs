@@ -1,10 +1,11 @@
 //! The SQL functions: each takes its arguments apart, calls what the rooms below offer, and returns
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
-//! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`histogram`]), what they would
-//! be like ([`explain_hierarchy`], [`explain_ranges`], [`explain_rectangles`]), what is made of released numbers ([`intervals`],
-//! [`consistent`], [`accessors`]), aggregates, the owner's functions
-//! ([`datasets`], [`access`], [`budget`], [`releases`], [`publications`]), and progress.
+//! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`region_ranges`],
+//! [`histogram`]), what they would be like ([`explain_hierarchy`], [`explain_ranges`],
+//! [`explain_rectangles`]), what is made of released numbers ([`intervals`], [`consistent`],
+//! [`accessors`], [`quantiles`]), aggregates, the owner's functions ([`datasets`], [`access`],
+//! [`budget`], [`releases`], [`publications`]), and progress.
 
 mod access;
 mod accessors;
@@ -20,6 +21,7 @@ mod histogram;
 mod intervals;
 mod progress;
 mod publications;
+mod quantiles;
 mod ranges;
 mod rectangles;
 mod releases;

@@ -328,7 +328,7 @@ fn answer(release: &RangeRelease, bins: Range<usize>) -> Option<(f64, f64)> {
     Some((release.sum(bins), variance.sqrt()))
 }
 
-fn forged() -> ErrorReport {
+pub(super) fn forged() -> ErrorReport {
     invalid(
         "r: no release has noise of this scale",
         "Only a value that dp_range_release made has answers.",

@@ -22,7 +22,7 @@ use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::{cyclic, cyclic_exact, from_spectrum, resolution, spectrum};
 use crate::ranges::limits::MAX_CONVOLUTION_BINS;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
-use crate::ranges::mechanism::RangeMechanism;
+use crate::ranges::mechanism::{RangeMechanism, Split};
 use crate::ranges::method::MethodChoice;
 use crate::ranges::spending::Spending;
 use crate::ranges::workload::{Spread, Workload};
@@ -123,6 +123,22 @@ impl PrefixFactorisation {
             *sum += h * h;
             Some(*sum)
         })
+    }
+
+    /// The variances of the ranges of 0 ..= n bins that end with the last one, in the same units:
+    /// Var(P_n) + Var(P_{n-length}) - 2 sum_j h_j h_{j+length}.
+    fn suffix_squares(&self) -> Vec<f64> {
+        poll();
+        let bins = self.inverse.len();
+        let prefixes: Vec<f64> = self.prefix_squares().collect();
+        let size = (2 * bins).next_power_of_two();
+        let mut power = spectrum(self.inverse.as_slice(), size);
+        power.iter_mut().for_each(|value| *value = value.norm_sqr().into());
+        let autocorrelation = from_spectrum(power, size);
+        let whole = prefixes[bins - 1];
+        let shorter = (1..bins)
+            .map(|length| whole + prefixes[bins - length - 1] - 2.0 * autocorrelation[length]);
+        once(0.0).chain(shorter).chain(once(whole)).collect()
     }
 }
 
@@ -225,21 +241,22 @@ impl RangeMechanism for PrefixFactorisation {
         self.unit() * total / (bins as f64 * (bins + 1) as f64 / 2.0)
     }
 
-    /// Every start adds to the variance: of each length, the range that ends with the last bin
-    /// has the largest, Var(P_n) + Var(P_{n-length}) - 2 sum_j h_j h_{j+length}.
+    /// Every start adds to the variance: of each length, the range that ends with the last bin has
+    /// the largest.
     fn max_over_all(&self) -> f64 {
-        poll();
-        let bins = self.bins();
-        let prefixes: Vec<f64> = self.prefix_squares().collect();
-        let size = (2 * bins).next_power_of_two();
-        let mut power = spectrum(self.inverse.as_slice(), size);
-        power.iter_mut().for_each(|value| *value = value.norm_sqr().into());
-        let autocorrelation = from_spectrum(power, size);
-        let whole = prefixes[bins - 1];
-        let max = (1..bins)
-            .map(|length| whole + prefixes[bins - length - 1] - 2.0 * autocorrelation[length])
-            .fold(whole, f64::max);
-        self.unit() * max
+        self.unit() * self.suffix_squares().into_iter().fold(0.0, f64::max)
+    }
+
+    fn splits(&self) -> Vec<Split> {
+        let before = once(0.0).chain(self.prefix_squares());
+        let after: Vec<f64> = self.suffix_squares();
+        let total = after[self.bins()];
+        let split = |(before, after): (f64, &f64)| Split {
+            before: self.unit() * before,
+            after: self.unit() * after,
+            covariance: self.unit() * (total - before - after) / 2.0,
+        };
+        before.zip(after.iter().rev()).map(split).collect()
     }
 }
 

@@ -6,11 +6,12 @@ use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::limits::MAX_BINS;
 use crate::ranges::measurements::{CountMechanism, Measurements};
-use crate::ranges::mechanism::{RangeMechanism, running_sums};
+use crate::ranges::mechanism::{RangeMechanism, Split, running_sums};
 use crate::ranges::method::MethodChoice;
 use crate::ranges::spending::Spending;
 use crate::ranges::trees::measured::MeasuredTree;
 use crate::ranges::trees::shape::TreeShape;
+use crate::work::Paced;
 use std::ops::Range;
 
 pub(super) struct TreeMethod;
@@ -138,6 +139,18 @@ impl RangeMechanism for RawTree {
 
     fn variance(&self, range: Range<usize>) -> f64 {
         self.runs(range).map(|(level, nodes)| nodes.len() as f64 * self.tree.variances[level]).sum()
+    }
+
+    /// Of different nodes, so the noise is independent. (The sum of both is made of other nodes
+    /// than the total.)
+    fn splits(&self) -> Vec<Split> {
+        let bins = self.tree.shape.bins();
+        let split = |bin: usize| Split {
+            before: self.variance(0..bin),
+            after: self.variance(bin..bins),
+            covariance: 0.0,
+        };
+        (0..=bins).paced().map(split).collect()
     }
 
     fn mean_over_all(&self) -> f64 {

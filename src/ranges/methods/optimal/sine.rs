@@ -37,7 +37,7 @@ use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::resolution;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
-use crate::ranges::mechanism::{RangeMechanism, running_sums};
+use crate::ranges::mechanism::{RangeMechanism, Split, running_sums};
 use crate::ranges::workload::{Spread, Workload};
 use crate::work::poll;
 use num_rational::Ratio;
@@ -223,6 +223,20 @@ impl RangeMechanism for SineStrategy {
     fn mean_over_all(&self) -> f64 {
         let prefixes = self.covariance().prefix_variances();
         mean_of_differences(&prefixes, |weights| self.covariances(weights))
+    }
+
+    /// By the covariances of all sums with the total. Time: n log n.
+    fn splits(&self) -> Vec<Split> {
+        let before = self.covariance().prefix_variances();
+        let with_total = self.covariances(vec![1.0; self.bins()]);
+        let with_total = running_sums(with_total.into_iter());
+        let total = before[self.bins()];
+        let split = |(&before, &with_total): (&f64, &f64)| Split {
+            before,
+            after: total + before - 2.0 * with_total,
+            covariance: with_total - before,
+        };
+        before.iter().zip(&with_total).map(split).collect()
     }
 
     /// Beyond 1024 bins that of a search: no range with either end in common with the one that was
