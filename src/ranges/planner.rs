@@ -45,6 +45,16 @@ pub struct PlaneRequest {
 impl RangePlan {
     /// Errors: see [`RangePlanError`]; each names its argument.
     pub fn new(request: RangeRequest) -> Result<RangePlan, RangePlanError> {
+        RangePlan::of_least(request, |_| true, BinLine::mean)
+    }
+
+    /// That of the least key, which plans with their targets have, among methods that suit if there
+    /// are several.
+    pub(super) fn of_least(
+        request: RangeRequest,
+        suits: impl Fn(RangeMethod) -> bool,
+        key: impl Fn(&RangePlan, &TargetRanges) -> f64,
+    ) -> Result<RangePlan, RangePlanError> {
         let RangeRequest { bins, epsilon, delta, rows_per_unit, method: choice } = request;
         let line = u32::try_from(bins)
             .ok()
@@ -54,13 +64,15 @@ impl RangePlan {
         let spending = spending(epsilon, delta, rows_per_unit)?;
         let choices = match choice.method {
             Some(_) => vec![choice],
-            None => MethodChoice::suitable(bins, delta, &choice.target).collect(),
+            None => MethodChoice::suitable(bins, delta, &choice.target)
+                .filter(|choice| choice.method.is_none_or(&suits))
+                .collect(),
         };
         let mut candidates = Vec::new();
         for choice in choices {
             candidates.extend(forms(Dimensions::One, choice, spending)?);
         }
-        best_plan(line, candidates)
+        best_plan(line, candidates, key)
     }
 }
 
@@ -81,7 +93,7 @@ impl PlanePlan {
         if choice.method.is_some() {
             let mut candidates = forms(Dimensions::Two, choice, spending)?;
             candidates.truncate(1);
-            return best_plan(grid, candidates);
+            return best_plan(grid, candidates, CellGrid::mean);
         }
         let methods = Dimensions::Two.methods().into_iter();
         let suitable = methods.filter(|method| spending.gaussian.is_some() || method.is_pure());
@@ -89,7 +101,7 @@ impl PlanePlan {
         for method in suitable {
             candidates.extend(forms(Dimensions::Two, MethodChoice::of(method), spending)?);
         }
-        best_plan(grid, candidates)
+        best_plan(grid, candidates, CellGrid::mean)
     }
 }
 
@@ -232,7 +244,7 @@ fn forms(
     Ok(candidates)
 }
 
-/// The plan of least mean variance over the target. One whose noise cannot be sampled is left out
+/// The plan of the least key. One whose noise cannot be sampled is left out
 /// if there is another.
 ///
 /// # Panics
@@ -240,6 +252,7 @@ fn forms(
 fn best_plan<D: Domain>(
     domain: D,
     candidates: Vec<MethodForm>,
+    key: impl Fn(&Plan<D::Parameters>, &TargetRanges) -> f64,
 ) -> Result<Plan<D::Parameters>, RangePlanError> {
     // with nothing to choose from there is nothing to compute
     if let [only] = candidates.as_slice() {
@@ -247,7 +260,7 @@ fn best_plan<D: Domain>(
     }
     let plans = candidates.iter().map(|candidate| {
         let plan = plan(domain, candidate)?;
-        Ok((D::mean(&plan, &candidate.choice.target), plan))
+        Ok((key(&plan, &candidate.choice.target), plan))
     });
     least(plans)
 }
