@@ -26,6 +26,11 @@ impl RangeCells {
         self.ends.len() - 1
     }
 
+    /// The cell that a bin lies in.
+    pub fn cell(&self, bin: usize) -> usize {
+        self.ends.partition_point(|end| *end <= bin).saturating_sub(1).min(self.count() - 1)
+    }
+
     /// The cells of one of the ranges; of another range those that lie within it.
     pub fn within(&self, range: &Range<usize>) -> Range<usize> {
         let first = self.ends.partition_point(|end| *end < range.start);
@@ -65,6 +70,10 @@ mod tests {
             let sums = cells.sums(&counts);
             prop_assert_eq!(sums.len(), cells.count());
             prop_assert!(cells.count() <= 2 * ranges.len() + 1);
+            for bin in 0..20 {
+                let one: Vec<u64> = (0..20).map(|other| u64::from(other == bin)).collect();
+                prop_assert_eq!(cells.sums(&one)[cells.cell(bin)], 1);
+            }
             for range in ranges {
                 let of_cells: u64 = sums[cells.within(&range)].iter().sum();
                 prop_assert_eq!(of_cells, counts[range].iter().sum::<u64>());

@@ -2,7 +2,7 @@
 
 use super::query::Query;
 use super::reading::Reading;
-use super::relation::open;
+use super::relation::{Relation, open};
 use super::source::Source;
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
@@ -29,13 +29,22 @@ impl Source {
         axis: Axis,
         bounds: BinBounds,
     ) -> Result<BinReading> {
+        let entities = open(self.entities, "entities")?;
+        self.check_values(&entities, column, axis)?;
+        let column = quote_identifier(column);
+        let rows = self.used_rows(&entities.name, std::slice::from_ref(&column));
+        let rows = Query::plan(&format!("SELECT {column} FROM {rows}"), &[&entities], 0)?;
+        Ok(BinReading { rows: SealedRows::new(rows), axis, bounds })
+    }
+
+    /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden.
+    pub(super) fn check_values(&self, entities: &Relation, column: &str, axis: Axis) -> Result<()> {
         if self.size_column.is_some() {
             return Err(invalid(
                 "range sums have no meaning for a dataset with size_column",
                 "They count rows. Declare a dataset whose rows are the entities.",
             ));
         }
-        let entities = open(self.entities, "entities")?;
         let (expected, name) = match axis {
             Axis::Number => (pg_sys::INT8OID, "an integer type"),
             Axis::Time(TimeAxis { type_oid: pg_sys::DATEOID, .. }) => {
@@ -53,10 +62,7 @@ impl Source {
                  tsrange[], a timestamptz with tstzrange[].",
             ));
         }
-        let column = quote_identifier(column);
-        let rows = self.used_rows(&entities.name, std::slice::from_ref(&column));
-        let rows = Query::plan(&format!("SELECT {column} FROM {rows}"), &[&entities], 0)?;
-        Ok(BinReading { rows: SealedRows::new(rows), axis, bounds })
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The SQL functions: each takes its arguments apart, calls what the rooms below offer, and returns
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
-//! One file each for releases ([`hierarchy`], [`ranges`], [`histogram`]), what they would be like
+//! One file each for releases ([`hierarchy`], [`ranges`], [`region_ranges`], [`histogram`]), what they would be like
 //! ([`explain_hierarchy`], [`explain_ranges`]), what is made of released numbers ([`intervals`],
 //! [`consistent`], [`accessors`]), aggregates, the owner's functions
 //! ([`datasets`], [`access`], [`budget`], [`releases`], [`publications`]), and progress.
@@ -20,5 +20,6 @@ mod intervals;
 mod progress;
 mod publications;
 mod ranges;
+mod region_ranges;
 mod releases;
 mod watch;

@@ -48,10 +48,11 @@ pub(crate) enum Function {
     HistogramIntervals,
     RangeRelease,
     RangeSums,
+    RegionRangeSums,
 }
 
 impl Function {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 10] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
@@ -61,6 +62,7 @@ impl Function {
         "dp_histogram_intervals",
         "dp_range_release",
         "dp_range_sums",
+        "dp_region_range_sums",
     ];
 }
 

@@ -13,7 +13,8 @@
 //! *Estimates.* Both factors are linear, so least squares over the product is least squares over
 //! the bins of each region, and then over the tree, of whole vectors of bins: see `combination`.
 
-pub(super) mod combination;
+mod combination;
+mod level;
 pub(super) mod plan;
 pub(super) mod release;
 mod shapes;

@@ -1,6 +1,7 @@
 //! What a release of all regions' range sums will do, settled before any private data are read.
 
 use super::combination::Combination;
+use super::level::MeasuredLevel;
 use super::release::RegionRelease;
 use super::shapes::Shapes;
 use super::tree::RegionTree;
@@ -37,14 +38,6 @@ pub struct RegionPlan {
     shares: Vec<f64>,
     levels: Vec<Option<MeasuredLevel>>,
     tree: RegionTree,
-}
-
-/// A level with a share of the budget: each of its regions is measured by this.
-pub(super) struct MeasuredLevel {
-    parameters: RangeParameters,
-    pub(super) mechanism: Box<dyn RangeMechanism>,
-    /// the mean over the target of what the level's own estimates have
-    pub(super) mean_variance: f64,
 }
 
 impl RegionPlan {

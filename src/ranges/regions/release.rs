@@ -1,6 +1,6 @@
 //! What is released of all regions.
 
-use super::plan::MeasuredLevel;
+use super::level::MeasuredLevel;
 use super::tree::RegionTree;
 use crate::noise::RandomWords;
 use crate::ranges::measurements::noisy;
