@@ -9,7 +9,8 @@ rows of a release. Says what is wrong, and exits with 1 if anything is.
     \\copy (SELECT level, path, size, groups FROM dp.release_rows
            WHERE dataset = 'flights' AND release = '2013') TO 'rows.csv' (FORMAT csv, HEADER)
 
-and of ranges the columns that the certificate names, of dp.range_rows or dp.rectangle_rows.
+and of ranges the columns that the certificate names, of dp.range_rows, dp.rectangle_rows or
+dp.region_range_rows.
 docs/certificates.md tells what each check is worth.
 """
 import argparse
@@ -26,6 +27,7 @@ ENTRY = ('id', 'epoch', 'charged_at', 'charged_by', 'dataset', 'function', 'epsi
 ROWS = ['level', 'path', 'size', 'groups']
 RANGES = ['grain', 'lower_bound', 'upper_bound', 'sum', 'stddev']
 RECTANGLES = ['row_lower', 'row_upper', 'column_lower', 'column_upper', 'sum', 'stddev']
+REGION_RANGES = ['path', 'grain', 'lower_bound', 'upper_bound', 'sum', 'stddev']
 FLOATS = ('sum', 'stddev')
 
 problems = []
@@ -108,7 +110,7 @@ def check_rows(path, expected):
     """The checksum: of the lines sorted by their bytes."""
     with open(path, newline='', encoding='utf-8') as file:
         rows = list(csv.reader(file))
-    heads = [columns for columns in (ROWS, RANGES, RECTANGLES) if rows and rows[0] == columns]
+    heads = [columns for columns in (ROWS, RANGES, RECTANGLES, REGION_RANGES) if rows and rows[0] == columns]
     columns = expected['columns'].split(',') if expected else heads[0] if heads else ROWS
     lines = sorted(hashed(row, columns) for row in rows[len(heads):])
     found = hashlib.sha256(b''.join(line + b'\n' for line in lines)).hexdigest()

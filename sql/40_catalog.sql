@@ -325,6 +325,30 @@ CREATE TABLE dp.release_rectangle (
 COMMENT ON TABLE dp.release_rectangle IS
     'the sums of stored releases of rectangles, which dp.rectangle_rows shows';
 
+-- What is asked of all regions is stored once.
+CREATE TABLE dp.release_range (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- as they were asked
+    grain text NOT NULL,
+    lower_bound text, -- a number or a time, as parameters tell
+    upper_bound text,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_range IS
+    'the ranges of stored releases by region, which dp.region_range_rows shows';
+
+CREATE TABLE dp.release_region_sums (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- the regions' order: level by level
+    path text[] NOT NULL,
+    region text NOT NULL GENERATED ALWAYS AS (dp.region(path)) STORED,
+    sums float8[] NOT NULL, -- of the ranges in their order
+    stddevs float8[] NOT NULL,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_region_sums IS
+    'the regions of stored ranges by region, which dp.region_range_rows shows';
+
 -- Of time, what it is in the session's time zone; of numbers, how many.
 CREATE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
@@ -375,6 +399,8 @@ SELECT pg_catalog.pg_extension_config_dump('dp.release_measurement', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_sum', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_bins', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_rectangle', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_range', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_region_sums', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_status', '');
 
 

@@ -140,13 +140,13 @@ COMMENT ON COLUMN dp.release_sizes.level_name IS
 COMMENT ON COLUMN dp.release_sizes.path IS
     'the names of the region, from the top level down, {} for the root';
 
-CREATE VIEW dp.release_range AS
+CREATE VIEW dp.range_answer AS
     SELECT s.release, s.grain, s.lower_bound, s.upper_bound, s.sum, s.stddev
       FROM dp.release_sum AS s
     UNION ALL
     SELECT q.release, '1', b.bin::text, (b.bin + 1)::text, b.value, b.stddev
       FROM dp.release_bins AS q CROSS JOIN LATERAL @extschema@.dp_unnest(q.ranges) AS b;
-COMMENT ON VIEW dp.release_range IS
+COMMENT ON VIEW dp.range_answer IS
     'behind dp.range_rows, the sums of stored releases, whoever they are for';
 
 -- Noise of a sum is Laplace's, Gaussian, or a sum of both kinds: 1.645 standard deviations hold at
@@ -155,7 +155,7 @@ CREATE VIEW dp.range_rows WITH (security_barrier) AS
     SELECT r.dataset, r.release, s.grain, s.lower_bound, s.upper_bound, s.sum, s.stddev,
            s.sum - 1.6448536269514722 * s.stddev AS low,
            s.sum + 1.6448536269514722 * s.stddev AS high
-      FROM dp.shown_release AS r JOIN dp.release_range AS s ON s.release = r.id;
+      FROM dp.shown_release AS r JOIN dp.range_answer AS s ON s.release = r.id;
 COMMENT ON VIEW dp.range_rows IS
     'the sums of all stored releases of ranges, and the bins of those that answer any range';
 COMMENT ON COLUMN dp.range_rows.dataset IS 'the dataset that it was released from';
@@ -193,6 +193,40 @@ COMMENT ON COLUMN dp.rectangle_rows.low IS
     'the lower end of a band that holds the truth in 90 % of cases';
 COMMENT ON COLUMN dp.rectangle_rows.high IS 'the upper end of that band';
 
+CREATE VIEW dp.region_range_rows WITH (security_barrier) AS
+    SELECT r.dataset, r.release, pg_catalog.cardinality(g.path) AS level,
+           coalesce(r.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
+           g.region, g.path, q.grain, q.lower_bound, q.upper_bound, v.sum, v.stddev,
+           v.sum - 1.6448536269514722 * v.stddev AS low,
+           v.sum + 1.6448536269514722 * v.stddev AS high
+      FROM dp.shown_release AS r
+      JOIN dp.release_region_sums AS g ON g.release = r.id
+     CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(g.sums), pg_catalog.unnest(g.stddevs))
+           WITH ORDINALITY AS v (sum, stddev, n)
+      JOIN dp.release_range AS q ON (q.release, q.n) = (r.id, v.n - 1);
+COMMENT ON VIEW dp.region_range_rows IS
+    'the sums of all stored releases of ranges by region, a row for each region and range';
+COMMENT ON COLUMN dp.region_range_rows.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.region_range_rows.release IS 'the name of the release';
+COMMENT ON COLUMN dp.region_range_rows.level IS 'the level of the hierarchy, 0 for the root';
+COMMENT ON COLUMN dp.region_range_rows.level_name IS
+    'the column of the hierarchy with the names of this level, or all for the root';
+COMMENT ON COLUMN dp.region_range_rows.region IS
+    'the path as text, such as Ohio/Adams, or (all) for the root, with \ before / or \ in a name';
+COMMENT ON COLUMN dp.region_range_rows.path IS
+    'the names of the region, from the top level down, {} for the root';
+COMMENT ON COLUMN dp.region_range_rows.grain IS
+    'how long the range is: hour, day, month or the like, open without an end, else its length';
+COMMENT ON COLUMN dp.region_range_rows.lower_bound IS
+    'where the range begins: a number, or a time in ISO 8601 with times with a zone in UTC';
+COMMENT ON COLUMN dp.region_range_rows.upper_bound IS
+    'where it ends, which is not a part of it any more';
+COMMENT ON COLUMN dp.region_range_rows.sum IS 'how many rows of the region there are in the range';
+COMMENT ON COLUMN dp.region_range_rows.stddev IS 'the standard deviation of its noise, exact';
+COMMENT ON COLUMN dp.region_range_rows.low IS
+    'the lower end of a band that holds the truth in 90 % of cases';
+COMMENT ON COLUMN dp.region_range_rows.high IS 'the upper end of that band';
+
 CREATE VIEW dp.release_ranges WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, q.ranges
       FROM dp.shown_release AS r JOIN dp.release_bins AS q ON q.release = r.id;
@@ -205,7 +239,7 @@ COMMENT ON COLUMN dp.release_ranges.ranges IS 'what dp_range_release gave';
 
 GRANT SELECT ON
     dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges,
-    dp.rectangle_rows
+    dp.rectangle_rows, dp.region_range_rows
     TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
@@ -269,7 +303,7 @@ BEGIN
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type
           FROM dp.releases AS r
-         WHERE r.dataset = $1 AND r.status <> 'retracted'
+         WHERE r.dataset = $1 AND r.status <> 'retracted' AND r.function <> 'dp_region_range_sums'
         HAVING count(DISTINCT r.parameters ->> 'value_type') = 1;
         IF value_type IS NULL THEN
             RAISE 'dataset "%" has ranges of several types, or no release that is shown', dataset
@@ -279,13 +313,17 @@ BEGIN
     IF value_type IS NOT NULL THEN
         EXECUTE format(
             'CREATE VIEW %1$I.%2$I AS
-             SELECT s.release, s.grain, s.lower_bound::%3$s, s.upper_bound::%3$s, s.sum, s.stddev,
-                    s.low, s.high
-               FROM dp.range_rows AS s WHERE s.dataset = %4$L AND %5$s',
+             SELECT s.release, %6$s s.grain, s.lower_bound::%3$s, s.upper_bound::%3$s, s.sum,
+                    s.stddev, s.low, s.high
+               FROM dp.%7$I AS s WHERE s.dataset = %4$L AND %5$s',
             target[1], target[2], value_type::regtype, dataset,
             CASE WHEN release IS NOT NULL THEN format('s.release = %L', release)
                  ELSE format('s.release IN (SELECT r.name FROM dp.releases AS r WHERE r.dataset = %L '
-                             'AND r.parameters ->> ''value_type'' = %L)', dataset, value_type) END);
+                             'AND r.parameters ->> ''value_type'' = %L)', dataset, value_type) END,
+            CASE function WHEN 'dp_region_range_sums'
+                 THEN 's.level, s.level_name, s.region, s.path,' ELSE '' END,
+            CASE function WHEN 'dp_region_range_sums' THEN 'region_range_rows'
+                 ELSE 'range_rows' END);
         RETURN;
     END IF;
 

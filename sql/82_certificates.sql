@@ -19,29 +19,40 @@ COMMENT ON COLUMN dp.ledger_chain.entry IS
     'what is hashed after it, an array of JSON, NULL where the dataset is not yours';
 COMMENT ON COLUMN dp.ledger_chain.hash IS 'SHA-256 of these two in hexadecimal';
 
+CREATE FUNCTION dp.csv(field text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN field ~ '[",\n\r]' THEN '"' || replace(field, '"', '""') || '"' ELSE field END;
+COMMENT ON FUNCTION dp.csv(text) IS 'a field of CSV as COPY writes it';
+
 -- The rows of the views of stored releases as COPY writes them, but for floating point: what COPY
 -- writes of it depends on extra_float_digits, so here are its bytes in hexadecimal.
 CREATE VIEW dp.release_line AS
     SELECT g.release, 'level,path,size,groups' AS columns,
-           pg_catalog.concat_ws(',', pg_catalog.cardinality(g.path),
-                                CASE WHEN g.path::text ~ '[",\n\r]'
-                                     THEN '"' || pg_catalog.replace(g.path::text, '"', '""') || '"'
-                                     ELSE g.path::text END,
-                                h.size, h.groups) AS line
+           pg_catalog.concat_ws(',', pg_catalog.cardinality(g.path), dp.csv(g.path::text), h.size,
+                                h.groups) AS line
       FROM dp.release_region AS g CROSS JOIN LATERAL @extschema@.dp_unnest(g.histogram) AS h
     UNION ALL
     SELECT s.release, 'grain,lower_bound,upper_bound,sum,stddev',
            pg_catalog.format('%s,%s,%s,%s,%s', s.grain, s.lower_bound, s.upper_bound,
                              pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
-      FROM dp.release_range AS s
+      FROM dp.range_answer AS s
     UNION ALL
     SELECT s.release, 'row_lower,row_upper,column_lower,column_upper,sum,stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s', s.row_lower, s.row_upper, s.column_lower,
                              s.column_upper,
                              pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
-      FROM dp.release_rectangle AS s;
+      FROM dp.release_rectangle AS s
+    UNION ALL
+    SELECT g.release, 'path,grain,lower_bound,upper_bound,sum,stddev',
+           pg_catalog.format('%s,%s,%s,%s,%s,%s', dp.csv(g.path::text), q.grain, q.lower_bound,
+                             q.upper_bound, pg_catalog.encode(pg_catalog.float8send(v.sum), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(v.stddev), 'hex'))
+      FROM dp.release_region_sums AS g
+     CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(g.sums), pg_catalog.unnest(g.stddevs))
+           WITH ORDINALITY AS v (sum, stddev, n)
+      JOIN dp.release_range AS q ON (q.release, q.n) = (g.release, v.n - 1);
 COMMENT ON VIEW dp.release_line IS
     'inside of dp.release_certificates: what is hashed of the rows of a release';
 

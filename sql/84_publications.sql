@@ -73,7 +73,8 @@ CREATE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums,dp_rectangle_sums}';
+    names CONSTANT text[] :=
+        '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,dp_rectangle_sums}';
     called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
     given jsonb;
     range_type regtype;
@@ -97,7 +98,7 @@ BEGIN
     END IF;
     given := jsonb_build_object('name', publication) || jsonb_strip_nulls(release - 'function');
 
-    IF called = 'dp_range_sums' THEN
+    IF called <> 'dp_hierarchy_release' THEN
         range_type := dp.ranges_of(given ->> 'dataset', given ->> 'value_column');
     END IF;
     SELECT p.* INTO STRICT function
@@ -107,7 +108,7 @@ BEGIN
       JOIN pg_extension AS x ON e.refclassid = 'pg_extension'::regclass AND e.refobjid = x.oid
                                 AND x.extname = 'pg_dp'
      WHERE p.proname = called AND p.proargnames[1] = 'dataset'
-       AND (called <> 'dp_range_sums' OR p.proargtypes[2] = range_type);
+       AND (range_type IS NULL OR p.proargtypes[2] = range_type);
 
     FOR argument, value IN SELECT * FROM jsonb_each(given) LOOP
         position := array_position(function.proargnames[:function.pronargs], argument);

@@ -7,6 +7,7 @@ mod methods;
 #[path = "../accuracy/numbers.rs"]
 mod numbers;
 mod plot;
+mod regions;
 mod report;
 mod simulation;
 

@@ -4,7 +4,7 @@ use crate::exact::{Line, Point, Published, least_mean};
 use crate::methods::{LAPLACE_TREE, Method, for_all_ranges};
 use crate::numbers::thousands;
 use crate::simulation::{Estimate, Simulated};
-use crate::{DELTA, EPSILON, Results, SEED};
+use crate::{DELTA, EPSILON, Results, SEED, regions};
 use pg_dp::ranges::Workload;
 use std::error::Error;
 use std::fmt::Write;
@@ -58,6 +58,7 @@ pub fn report(results: &Results) -> Result<String, Box<dyn Error>> {
         table(pure, &SHOWN, with_branching),
         table(pure, &SHOWN, |line, bins| cell(line, bins, |p| thousands(p.spread.max))),
     );
+    text.push_str(&regions::section()?);
     let _ = write!(text, "\n{}", against_qardaji(published));
     Ok(text)
 }

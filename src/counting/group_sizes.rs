@@ -122,16 +122,47 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
+    /// Gives the region of a row's group to `visit`, with the number of its entities, which are not
+    /// counted: at once, or by [`GroupSizes::finish_telling`]. A row of no group is left out. To be
+    /// called after all groups were added.
+    pub fn tell(&mut self, row: GroupRow, visit: &mut impl FnMut(u32, u32)) {
+        if !self.parts.is_empty() {
+            self.put_aside(row);
+        } else if let Some(group) = self.table.get(&row.key) {
+            visit(group.region, row.entities);
+        }
+    }
+
     /// Gives each group's region and size to `visit`, in no order.
-    pub fn finish(mut self, mut visit: impl FnMut(u32, u32)) {
+    pub fn finish(self, mut visit: impl FnMut(u32, u32)) {
+        self.finish_parts(
+            |table| table.drain().for_each(|(_, group)| visit(group.region, group.size)),
+            GroupSizes::add,
+        );
+    }
+
+    /// Gives `visit` what [`GroupSizes::tell`] could not tell yet.
+    pub fn finish_telling(self, visit: &mut impl FnMut(u32, u32)) {
+        self.finish_parts(GroupTable::clear, |sizes, row| match row.region {
+            Some(_) => sizes.add(row),
+            None => sizes.tell(row, visit),
+        });
+    }
+
+    /// Counts part by part; `empty` takes the groups of each out of the table.
+    fn finish_parts(
+        mut self,
+        mut empty: impl FnMut(&mut GroupTable),
+        mut add: impl FnMut(&mut Self, GroupRow),
+    ) {
         let mut waiting = Vec::new();
         loop {
-            self.table.drain().for_each(|(_, group)| visit(group.region, group.size));
+            empty(&mut self.table);
             let depth = self.depth + 1;
             waiting.extend(self.parts.drain(..).flatten().map(|part| (depth, part)));
             let Some((depth, part)) = waiting.pop() else { break };
             self.depth = depth;
-            part.read(|row| self.add(row));
+            part.read(|row| add(&mut self, row));
         }
     }
 }
@@ -252,6 +283,32 @@ mod tests {
         watched(&mut || polls += 1, || sizes.finish(|region, size| groups.push((region, size))));
         groups.sort_unstable();
         (groups, polls)
+    }
+
+    /// Rows of groups that come before all others are told of each, however little memory there is.
+    #[test]
+    fn rows_are_told_with_the_region_of_their_group() {
+        for (memory, groups) in [(1 << 20, 50u32), (0, 5_000)] {
+            let mut sizes =
+                GroupSizes::<Cursor<Vec<u8>>>::new(memory, 1, &mut ChaCha20Rng::seed_from_u64(7));
+            let row = |number: u32, region, entities| GroupRow {
+                key: key(number.into()),
+                region,
+                entities,
+            };
+            (0..groups).for_each(|group| sizes.add(row(group, Some(group % 7), 0)));
+            let (mut told, mut expected) = (Vec::new(), Vec::new());
+            let mut visit = |region, number| told.push((region, number));
+            for number in 0..3 * groups {
+                let group = number.wrapping_mul(7919) % (groups + 20);
+                sizes.tell(row(group, None, number), &mut visit);
+                expected.extend((group < groups).then_some((group % 7, number)));
+            }
+            sizes.finish_telling(&mut visit);
+            told.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(told, expected);
+        }
     }
 
     /// (region, size) of all groups, sorted, by a plain map.

@@ -41,6 +41,7 @@ use super::consistency::{CutNoise, densities, parallel, width};
 use super::tree::Tree;
 use crate::coco::{Estimate, tells};
 use crate::noise::{DiscreteLaplace, Scale};
+use crate::privacy::{best_parts, equal_parts};
 use crate::work::poll;
 use std::collections::BTreeMap;
 
@@ -137,9 +138,10 @@ impl Outlook {
             let own = |(level, parts): (usize, &usize)| variances[level][*parts].as_ref();
             self.errors(&parts.iter().enumerate().map(own).collect::<Vec<_>>())
         };
-        let equal = equal_parts(depth);
+        let equal = equal_parts(depth, PARTS);
         let of_equal = errors(&equal);
         let cost = |parts: &[usize]| -> f64 {
+            poll();
             let ratio = |(error, equal): (f64, &f64)| {
                 let ratio = ((error + LEAST_ERROR) / (equal + LEAST_ERROR)).ln();
                 // what is beyond the limit outweighs all else
@@ -147,12 +149,8 @@ impl Outlook {
             };
             errors(parts).into_iter().zip(&of_equal).map(ratio).sum()
         };
-        let mut leaves_alone = vec![0; depth];
-        leaves_alone[depth - 1] = PARTS;
-        let from = [equal.clone(), leaves_alone].map(|start| improved(start, &cost));
-        let best = from.into_iter().map(|parts| (cost(&parts), parts));
-        let best = best.min_by(|(one, _), (other, _)| one.total_cmp(other));
-        best.filter(|(cost, _)| *cost < WORTHWHILE.ln()).map_or(equal, |(_, parts)| parts)
+        let (cost, best) = best_parts(depth, PARTS, cost);
+        if cost < WORTHWHILE.ln() { best } else { equal }
     }
 
     /// None for a level that is not measured.
@@ -231,42 +229,6 @@ fn joined(one: Option<f64>, other: Option<f64>) -> Option<f64> {
         (Some(one), Some(other)) => Some(parallel(one, other)),
         _ => one.or(other),
     }
-}
-
-/// As equal as whole parts can be.
-fn equal_parts(levels: usize) -> Vec<usize> {
-    (0..levels).map(|level| (level + 1) * PARTS / levels - level * PARTS / levels).collect()
-}
-
-/// Moves parts from level to level as long as that makes the cost less.
-fn improved(mut parts: Vec<usize>, cost: &impl Fn(&[usize]) -> f64) -> Vec<usize> {
-    let last = parts.len() - 1;
-    let mut least = cost(&parts);
-    let mut step = PARTS / 2;
-    while step > 0 {
-        poll();
-        let mut moved = false;
-        for (from, to) in (0..=last).flat_map(|from| (0..=last).map(move |to| (from, to))) {
-            for step in [step, parts[from]] {
-                let left = parts[from].checked_sub(step);
-                let enough = left.is_some_and(|left| from != last || left > 0);
-                if from == to || step == 0 || !enough {
-                    continue;
-                }
-                let mut other = parts.clone();
-                other[from] -= step;
-                other[to] += step;
-                let of_other = cost(&other);
-                if of_other < least - 1e-9 {
-                    (least, parts, moved) = (of_other, other, true);
-                }
-            }
-        }
-        if !moved {
-            step /= 2;
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

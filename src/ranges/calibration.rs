@@ -2,6 +2,7 @@
 
 use super::noise::{MeasurementNoise, NoiseParameter};
 use crate::noise::ScaleError;
+use crate::privacy::rho_of_pure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -29,6 +30,27 @@ impl Calibration {
     /// Gaussian noise, with this zero-concentrated loss of all measurements together for one row.
     pub fn together(rho: f64) -> Calibration {
         Calibration(Kind::Together { rho })
+    }
+
+    /// The noise of a share of the loss, but for some units of roundoff.
+    pub(super) fn part(&self, share: f64) -> Calibration {
+        Calibration(match &self.0 {
+            Kind::PerGroup(noise) => {
+                Kind::PerGroup(noise.iter().map(|noise| noise.part(share)).collect())
+            }
+            Kind::Together { rho } => Kind::Together { rho: rho * share },
+        })
+    }
+
+    /// The zero-concentrated loss of a unit of privacy, for which discrete Laplace noise is
+    /// calibrated; None of Gaussian noise.
+    pub(super) fn rho_of_pure_noise(&self) -> Option<f64> {
+        let Kind::PerGroup(noise) = &self.0 else { return None };
+        let rho = |noise: &NoiseParameter| match *noise {
+            NoiseParameter::Laplace { epsilon, .. } => Some(rho_of_pure(epsilon)),
+            NoiseParameter::Gaussian { .. } => None,
+        };
+        noise.iter().map(rho).sum()
     }
 
     /// The number of groups that have noise of their own; None if it is calibrated together.

@@ -5,6 +5,7 @@ use super::method::RangeMethod;
 use super::trees::budgets::LevelBudgets;
 use super::workload::Workload;
 use crate::noise::ScaleError;
+use crate::privacy::ShareError;
 use std::fmt;
 
 /// What is planned for: ranges of a line of bins, or rectangles of a grid of cells.
@@ -68,6 +69,20 @@ pub enum RangePlanError {
         most: u32,
         dimensions: Dimensions,
     },
+    /// Answers to adjacent ranges do not add up, as those of regions have to.
+    NotAdding {
+        method: RangeMethod,
+    },
+    ShareCount {
+        got: usize,
+        levels: usize,
+    },
+    Share(ShareError),
+    /// More regions times cells than [`MAX_BINS`].
+    Regions {
+        regions: usize,
+        cells: usize,
+    },
     Scale {
         epsilon: f64,
         delta: f64,
@@ -111,6 +126,22 @@ impl fmt::Display for RangePlanError {
             RangePlanError::Branching { value, most, .. } => {
                 write!(f, "branching must be from 2 to {most}, got {value}")
             }
+            RangePlanError::NotAdding { method } => write!(
+                f,
+                "method \"{}\" has no meaning for regions: its answers to adjacent ranges do not \
+                 add up",
+                method.word()
+            ),
+            RangePlanError::ShareCount { got, levels } => write!(
+                f,
+                "budget_shares must hold one share for each of the {levels} levels, got {got}"
+            ),
+            RangePlanError::Share(error) => write!(f, "budget_shares {error}"),
+            RangePlanError::Regions { regions, cells } => write!(
+                f,
+                "the number of regions times that of ranges must be at most {MAX_BINS}, got \
+                 {regions} times {cells}"
+            ),
             RangePlanError::Scale { epsilon, delta: 0.0, error } => {
                 write!(f, "epsilon {epsilon} {error}")
             }
@@ -152,6 +183,19 @@ impl RangePlanError {
                 "Leave it out for 2 (cascade), or for the one with the least mean variance over \
                  all rectangles (tree_consistent)."
                     .into()
+            }
+            RangePlanError::NotAdding { .. } => {
+                let adding = RangeMethod::ALL.iter().copied().filter(|method| method.adds_up());
+                format!("Valid methods: auto, {}.", listed(adding))
+            }
+            RangePlanError::ShareCount { .. } => {
+                "Levels are counted from the root, which is a level of its own; leave \
+                 budget_shares out for the division with the least mean variance."
+                    .into()
+            }
+            RangePlanError::Share(_) => "Example for three levels: '{0.2,0.3,0.5}'.".into(),
+            RangePlanError::Regions { .. } => {
+                "Ask fewer ranges, or declare a hierarchy of coarser columns.".into()
             }
             RangePlanError::Scale { .. } => {
                 "The noise scale of a level is the number of rows per unit over its share of \

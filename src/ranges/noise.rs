@@ -13,6 +13,20 @@ pub enum NoiseParameter {
     Gaussian { sigma: f64 },
 }
 
+impl NoiseParameter {
+    /// The noise of a share of the loss, but for some units of roundoff.
+    pub(super) fn part(self, share: f64) -> NoiseParameter {
+        match self {
+            NoiseParameter::Laplace { sensitivity, epsilon } => {
+                NoiseParameter::Laplace { sensitivity, epsilon: epsilon * share }
+            }
+            NoiseParameter::Gaussian { sigma } => {
+                NoiseParameter::Gaussian { sigma: sigma / share.sqrt() }
+            }
+        }
+    }
+}
+
 /// Independent noise that is added to each measurement of a group.
 #[derive(Debug, Clone)]
 pub enum MeasurementNoise {
@@ -60,6 +74,19 @@ impl MeasurementNoise {
             MeasurementNoise::Laplace(law) => rho_of_pure(1.0 / law.scale().as_f64()),
             MeasurementNoise::Gaussian(law) => rho_of_gaussian(1.0, law.sigma()),
         }
+    }
+
+    /// The variance of the noise of a share of the loss.
+    ///
+    /// Errors: a noise that cannot be sampled.
+    pub(super) fn variance_of_part(&self, share: f64) -> Result<f64, ScaleError> {
+        let parameter = match self {
+            MeasurementNoise::Laplace(law) => {
+                NoiseParameter::Laplace { sensitivity: 1, epsilon: 1.0 / law.scale().as_f64() }
+            }
+            MeasurementNoise::Gaussian(law) => NoiseParameter::Gaussian { sigma: law.sigma() },
+        };
+        MeasurementNoise::new(parameter.part(share)).map(|noise| noise.variance())
     }
 
     /// That of the discrete distribution, not of its continuous namesake; at least 1e-100, so that

@@ -5,7 +5,7 @@ use super::calibration::Calibration;
 use super::parameters::{Parameters, PlaneParameters, RangeParameters};
 use super::plane::release::PlaneRelease;
 use super::release::RangeRelease;
-use super::spending::{Price, Priced};
+use super::spending::{MARGIN, Price, Priced};
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::Epsilon;
@@ -101,6 +101,28 @@ impl<P: Parameters> Plan<P> {
     /// Tells what is measured and the variances to expect.
     pub fn mechanism(&self) -> &P::Mechanism {
         self.mechanism.as_ref()
+    }
+}
+
+impl RangePlan {
+    /// The plan divided into parts that compose sequentially, one for each share that is not 0: the
+    /// same measurements, of which a part may be made once, with the noise of its share of the
+    /// budget. With it the price of all of them: that of the plan, but for a smaller zero-concentrated
+    /// loss where the noise is discrete Laplace.
+    //
+    // The epsilon or rho of a part errs by less than 16 units of roundoff, 2^-53, which are within
+    // the margin for up to ten shares.
+    pub(super) fn divided(&self, shares: &[f64]) -> (Price, Vec<Option<RangeParameters>>) {
+        let sum: f64 = shares.iter().sum();
+        let part = |share: &f64| {
+            let calibration = self.parameters.calibration.part(share / sum * (1.0 - MARGIN));
+            (*share > 0.0).then(|| RangeParameters { calibration, ..self.parameters.clone() })
+        };
+        let parts: Vec<Option<RangeParameters>> = shares.iter().map(part).collect();
+        let rho = parts.iter().flatten().map(|part| part.calibration.rho_of_pure_noise());
+        let rho =
+            rho.sum::<Option<f64>>().map_or(self.price.rho, |rho| (rho * (1.0 + MARGIN)).next_up());
+        (Price { rho, ..self.price }, parts)
     }
 }
 

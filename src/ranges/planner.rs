@@ -49,6 +49,16 @@ pub struct PlaneRequest {
 impl RangePlan {
     /// Errors: see [`RangePlanError`]; each names its argument.
     pub fn new(request: RangeRequest) -> Result<RangePlan, RangePlanError> {
+        RangePlan::of_least(request, |_| true, |plan, target| plan.mechanism().mean_over(target))
+    }
+
+    /// That of the least key, which plans with their targets have, among methods that suit if there
+    /// are several.
+    pub(super) fn of_least(
+        request: RangeRequest,
+        suits: impl Fn(RangeMethod) -> bool,
+        key: impl Fn(&RangePlan, &TargetRanges) -> f64,
+    ) -> Result<RangePlan, RangePlanError> {
         let RangeRequest { bins, epsilon, delta, rows_per_unit, method: choice } = request;
         let line = u32::try_from(bins)
             .ok()
@@ -58,13 +68,15 @@ impl RangePlan {
         let spending = spending(epsilon, delta, rows_per_unit)?;
         let choices = match choice.method {
             Some(_) => vec![choice],
-            None => MethodChoice::suitable(bins, delta, &choice.target).collect(),
+            None => MethodChoice::suitable(bins, delta, &choice.target)
+                .filter(|choice| choice.method.is_none_or(&suits))
+                .collect(),
         };
         let mut candidates = Vec::new();
         for choice in choices {
             candidates.extend(forms(Dimensions::One, choice, spending)?);
         }
-        best_plan(line, candidates)
+        best_plan(line, candidates, key)
     }
 }
 
@@ -87,13 +99,13 @@ impl PlanePlan {
         if choice.method.is_some() {
             let mut candidates = forms(Dimensions::Two, choice, spending)?;
             candidates.truncate(1);
-            return best_plan(plane, candidates);
+            return best_plan(plane, candidates, |plan, _| plane.mean(plan));
         }
         let mut candidates = Vec::new();
         for choice in MethodChoice::suitable_for_grids(delta) {
             candidates.extend(forms(Dimensions::Two, choice, spending)?);
         }
-        best_plan(plane, candidates)
+        best_plan(plane, candidates, |plan, _| plane.mean(plan))
     }
 }
 
@@ -127,9 +139,6 @@ trait Domain: Copy {
         choice: &MethodChoice,
         spending: Spending,
     ) -> Result<Plan<Self::Parameters>, ScaleError>;
-
-    /// The mean variance over what is asked.
-    fn mean(self, plan: &Plan<Self::Parameters>, target: &TargetRanges) -> f64;
 }
 
 /// So many bins.
@@ -169,10 +178,6 @@ impl Domain for BinLine {
             target,
         })
     }
-
-    fn mean(self, plan: &RangePlan, target: &TargetRanges) -> f64 {
-        plan.mechanism().mean_over(target)
-    }
 }
 
 /// So many cells, and the rectangles of them that are asked for.
@@ -209,9 +214,11 @@ impl Domain for Plane<'_> {
             calibration,
         })
     }
+}
 
-    /// Over what is asked, or else over all rectangles.
-    fn mean(self, plan: &PlanePlan, _target: &TargetRanges) -> f64 {
+impl Plane<'_> {
+    /// The mean variance over what is asked, or else over all rectangles.
+    fn mean(self, plan: &PlanePlan) -> f64 {
         let mechanism = plan.mechanism();
         if self.asked.is_empty() {
             return mechanism.mean_over_all();
@@ -247,14 +254,14 @@ fn forms(
     Ok(candidates)
 }
 
-/// The plan of least mean variance over the target. One whose noise cannot be sampled is left out
-/// if there is another.
+/// The plan of the least key. One whose noise cannot be sampled is left out if there is another.
 ///
 /// # Panics
 /// If there are no candidates.
 fn best_plan<D: Domain>(
     domain: D,
     candidates: Vec<MethodForm>,
+    key: impl Fn(&Plan<D::Parameters>, &TargetRanges) -> f64,
 ) -> Result<Plan<D::Parameters>, RangePlanError> {
     // with nothing to choose from there is nothing to compute
     if let [only] = candidates.as_slice() {
@@ -262,7 +269,7 @@ fn best_plan<D: Domain>(
     }
     let plans = candidates.iter().map(|candidate| {
         let plan = plan(domain, candidate)?;
-        Ok((domain.mean(&plan, &candidate.choice.target), plan))
+        Ok((key(&plan, &candidate.choice.target), plan))
     });
     least(plans)
 }

@@ -71,7 +71,7 @@ fn some_trees(bins: usize) -> Vec<TreeOverBins> {
 }
 
 /// The measurements as a matrix, one row each, with the variances of their noise.
-fn strategy(mechanism: &dyn RangeMechanism) -> (Vec<Vec<f64>>, Vec<f64>) {
+pub(super) fn strategy(mechanism: &dyn RangeMechanism) -> (Vec<Vec<f64>>, Vec<f64>) {
     let bins = mechanism.bins();
     let columns: Vec<Vec<i64>> = (0..bins)
         .map(|bin| {
@@ -137,7 +137,7 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 }
 
 /// The covariance of the weighted least-squares estimates of the bins, by the normal equations.
-fn least_squares(strategy: &[Vec<f64>], variances: &[f64]) -> Vec<Vec<f64>> {
+pub(super) fn least_squares(strategy: &[Vec<f64>], variances: &[f64]) -> Vec<Vec<f64>> {
     let bins = strategy[0].len();
     let entry = |i: usize, j: usize| {
         strategy.iter().zip(variances).map(|(row, variance)| row[i] * row[j] / variance).sum()
@@ -145,7 +145,7 @@ fn least_squares(strategy: &[Vec<f64>], variances: &[f64]) -> Vec<Vec<f64>> {
     inverse((0..bins).map(|i| (0..bins).map(|j| entry(i, j)).collect()).collect())
 }
 
-fn close(a: f64, b: f64) -> bool {
+pub(super) fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-10 * (1.0 + a.abs().max(b.abs()))
 }
 

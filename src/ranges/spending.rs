@@ -8,7 +8,7 @@ use num_rational::Ratio;
 
 /// The sum of the parts of a rho exceeds its rounded sum by less than this share, 2^-48, for up to
 /// 25 levels.
-const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
+pub(super) const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// What Gaussian noise is calibrated to.
 #[derive(Debug, Clone, Copy)]

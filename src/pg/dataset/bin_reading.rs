@@ -68,20 +68,9 @@ impl Source {
         Ok(())
     }
 
-    /// Plans the counting of a column's values in the bins of an axis, or the summing of amounts.
-    /// Reads no row.
-    ///
-    /// Errors: the column is not of the axis's type, or that of amounts of none that has them; the
-    /// dataset's rows are not what is hidden.
-    pub(crate) fn prepare_bins(
-        &self,
-        column: &str,
-        axis: Axis,
-        bounds: BinBounds,
-        amounts: Option<&Amounts>,
-    ) -> Result<BinReading> {
+    /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden.
+    pub(super) fn check_values(&self, entities: &Relation, column: &str, axis: Axis) -> Result<()> {
         self.check_rows_are_entities()?;
-        let entities = open(self.entities, "entities")?;
         let (expected, name) = match axis {
             Axis::Number => (pg_sys::INT8OID, "an integer type"),
             Axis::Time(TimeAxis { type_oid: pg_sys::DATEOID, .. }) => {
@@ -99,6 +88,22 @@ impl Source {
                  tsrange[], a timestamptz with tstzrange[].",
             ));
         }
+        Ok(())
+    }
+
+    /// Plans the counting of a column's values in the bins of an axis, or the summing of amounts.
+    /// Reads no row.
+    ///
+    /// Errors: those of [`Source::check_values`]; the column of amounts has none.
+    pub(crate) fn prepare_bins(
+        &self,
+        column: &str,
+        axis: Axis,
+        bounds: BinBounds,
+        amounts: Option<&Amounts>,
+    ) -> Result<BinReading> {
+        let entities = open(self.entities, "entities")?;
+        self.check_values(&entities, column, axis)?;
         let amount = ReadAmount::of(amounts, &entities)?;
         let mut columns = vec![column.to_string()];
         columns.extend(amounts.map(|amounts| amounts.column.clone()));

@@ -48,19 +48,27 @@ enum Rows {
 }
 
 /// The tables of a dataset.
-struct DatasetTables {
-    entities: Relation,
-    groups: Option<Relation>,
+pub(super) struct DatasetTables {
+    pub(super) entities: Relation,
+    pub(super) groups: Option<Relation>,
 }
 
 impl DatasetTables {
+    /// Errors: one is not fit any more.
+    pub(super) fn open(source: &Source) -> Result<DatasetTables> {
+        Ok(DatasetTables {
+            entities: open(source.entities, "entities")?,
+            groups: source.groups.map(|oid| open(oid, "groups")).transpose()?,
+        })
+    }
+
     fn plan(&self, sql: &str, workers: i32) -> Result<Query> {
         let tables: Vec<&Relation> = [&self.entities].into_iter().chain(&self.groups).collect();
         Query::plan(sql, &tables, workers)
     }
 
     /// Of a query that reads private rows.
-    fn seal(&self, sql: &str, workers: i32) -> Result<SealedRows<Query>> {
+    pub(super) fn seal(&self, sql: &str, workers: i32) -> Result<SealedRows<Query>> {
         self.plan(sql, workers).map(SealedRows::new)
     }
 }
@@ -74,10 +82,7 @@ impl Source {
     /// Errors: too many regions in the table of groups, or too long names; keys that cannot be
     /// compared.
     pub(crate) fn prepare_leaves(&self, max_size: u64, workers: i32) -> Result<LeafReading> {
-        let tables = DatasetTables {
-            entities: open(self.entities, "entities")?,
-            groups: self.groups.map(|oid| open(oid, "groups")).transpose()?,
-        };
+        let tables = DatasetTables::open(self)?;
         let (mut leaves, rows) = match self.key_layout(&tables)? {
             Some(key) => self.by_scans(&tables, max_size, &key, workers)?,
             None => self.by_grouping(&tables, max_size)?,
@@ -96,7 +101,7 @@ impl Source {
 
     /// How the columns of the key are held, if keys are equal just if their bytes are, or none is
     /// used.
-    fn key_layout(&self, tables: &DatasetTables) -> Result<Option<Vec<Layout>>> {
+    pub(super) fn key_layout(&self, tables: &DatasetTables) -> Result<Option<Vec<Layout>>> {
         if self.rows_are_groups() {
             return Ok(Some(vec![]));
         }
@@ -107,7 +112,7 @@ impl Source {
     }
 
     /// How the columns of the hierarchy are held.
-    fn hierarchy_layout(&self, tables: &DatasetTables) -> Result<Vec<Layout>> {
+    pub(super) fn hierarchy_layout(&self, tables: &DatasetTables) -> Result<Vec<Layout>> {
         let regions = tables.groups.as_ref().unwrap_or(&tables.entities);
         let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
         columns.map(|column| Ok(column?.layout())).collect()
@@ -130,9 +135,7 @@ impl Source {
         };
         let rows = match (&tables.groups, &self.size_column, size) {
             (Some(groups), _, size) => {
-                let columns = [&regions[..], &key];
-                let groups = tables.plan(&select(&columns, &groups.name), 0)?;
-                let groups = leaves.read_groups(groups, key_layout)?;
+                let groups = self.read_groups(tables, groups, &mut leaves, key_layout)?;
                 let rows = self.used_rows(&entities.name, &key);
                 let rows = tables.seal(&select(&[&key, size.as_slice()], &rows), 0)?;
                 Rows::OfKnownGroups { rows, groups, weighted: size.is_some() }
@@ -156,6 +159,19 @@ impl Source {
             }
         };
         Ok((leaves, rows))
+    }
+
+    /// Reads the public table of groups.
+    pub(super) fn read_groups(
+        &self,
+        tables: &DatasetTables,
+        groups: &Relation,
+        leaves: &mut Leaves,
+        key_layout: &[Layout],
+    ) -> Result<KnownGroups> {
+        let columns = [quoted(&self.hierarchy), quoted(&self.group_key)].concat().join(", ");
+        let groups = tables.plan(&format!("SELECT {columns} FROM {}", groups.name), 0)?;
+        leaves.read_groups(groups, key_layout)
     }
 
     /// By PostgreSQL's grouping and joining, for keys of any type.

@@ -19,6 +19,7 @@ use crate::pg::errors::{Result, internal, too_many_regions};
 use crate::pg::server::state::hash_memory;
 use crate::pg::server::temporary_file::BufferedFile;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::ops::Range;
 
 /// What reading private rows can end with: regions are public.
@@ -192,6 +193,30 @@ impl Leaves {
 
     fn add(&mut self, region: u32, size: u32, groups: u64) {
         self.tallies.add(region, size.min(self.max_size), groups);
+    }
+}
+
+impl KnownGroups {
+    /// The rows of entities of known groups: the key's columns, then a value, of which `number` makes
+    /// what `visit` gets with the number of the region, if anything.
+    pub(crate) fn visit(
+        mut self,
+        rows: Query,
+        number: impl Fn(i64) -> u32,
+        mut visit: impl FnMut(u32, u32),
+    ) {
+        let key = 0..self.width;
+        let Ok(()) = rows.run(|row| {
+            if row.has_all(key.clone())
+                && let Some(value) = row.integer(key.end)
+            {
+                self.keys.put(row, key.clone());
+                let (key, entities) = (self.keys.finish(), number(value));
+                self.sizes.tell(GroupRow { key, region: None, entities }, &mut visit);
+            }
+            Ok::<_, Infallible>(())
+        });
+        self.sizes.finish_telling(&mut visit);
     }
 }
 

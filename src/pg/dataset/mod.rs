@@ -1,6 +1,7 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
 //! (`check`, `relation`, `kinship`), and how their private rows are read: planned before the charge
-//! (`leaf_reading`, `bin_reading`, `cell_reading`), by queries whose plans tell nothing (`query`), row by row
+//! (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`), by queries whose plans tell
+//! nothing (`query`), row by row
 //! (`stream`), counted as they come (`leaves`, `leaf_histograms`).
 
 mod bin_reading;
@@ -16,6 +17,7 @@ mod leaves;
 mod names;
 mod query;
 pub(super) mod reading;
+pub(super) mod region_reading;
 mod relation;
 pub(super) mod source;
 mod stream;

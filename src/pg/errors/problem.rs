@@ -31,7 +31,13 @@ pub(crate) fn not_carried_out(problem: ReleaseError) -> ErrorReport {
 
 /// Why a plan of range sums does not fit.
 pub(crate) fn unfit_ranges(problem: RangePlanError) -> ErrorReport {
-    invalid(problem.to_string(), problem.hint())
+    match problem {
+        RangePlanError::Regions { .. } => {
+            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
+                .set_hint(problem.hint())
+        }
+        _ => invalid(problem.to_string(), problem.hint()),
+    }
 }
 
 pub(crate) fn too_many_regions(_: TooManyRegions) -> ErrorReport {

@@ -24,5 +24,6 @@ mod publications;
 mod quantiles;
 mod ranges;
 mod rectangles;
+mod region_ranges;
 mod releases;
 mod watch;

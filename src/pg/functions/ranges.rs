@@ -239,7 +239,7 @@ fn of_dataset(
     Ok(TableIterator::new(rows))
 }
 
-fn type_name(type_oid: Oid) -> &'static str {
+pub(super) fn type_name(type_oid: Oid) -> &'static str {
     match type_oid {
         pg_sys::DATEOID => "date",
         pg_sys::TIMESTAMPOID => "timestamp",
@@ -249,7 +249,7 @@ fn type_name(type_oid: Oid) -> &'static str {
 }
 
 /// The ranges as they are stored, with their grains as the session's time zone has them.
-fn asked(ranges: &[SqlRange], type_oid: Oid) -> Result<Vec<AskedRange>> {
+pub(super) fn asked(ranges: &[SqlRange], type_oid: Oid) -> Result<Vec<AskedRange>> {
     let ends: Vec<RangeEnds> = ranges.iter().map(|range| range.ends(type_oid)).collect();
     let grains = Spi::connect(|client| {
         let texts = |end: fn(&RangeEnds) -> &Option<String>| -> Vec<Option<String>> {
@@ -287,6 +287,18 @@ fn plan(
     rows_per_unit: u32,
     questions: Option<&[Range<usize>]>,
 ) -> Result<RangePlan> {
+    let request = request(bins, epsilon, delta, method, rows_per_unit, questions)?;
+    RangePlan::new(request).map_err(unfit_ranges)
+}
+
+pub(super) fn request(
+    bins: usize,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    method: Option<&str>,
+    rows_per_unit: u32,
+    questions: Option<&[Range<usize>]>,
+) -> Result<RangeRequest> {
     let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
     let word = required(method, "method")?;
     let mut method = MethodChoice::parse(word).map_err(unfit_ranges)?;
@@ -296,12 +308,11 @@ fn plan(
         method.target = TargetRanges::Ranges(questions.to_vec());
     }
     let bins = bins as i64;
-    let request = RangeRequest { bins, epsilon, delta, rows_per_unit, method };
-    RangePlan::new(request).map_err(unfit_ranges)
+    Ok(RangeRequest { bins, epsilon, delta, rows_per_unit, method })
 }
 
 /// What the ledger's entry shows besides the mechanism.
-fn about(bounds: BinBounds, column: Option<(&str, Axis)>) -> Map<String, Value> {
+pub(super) fn about(bounds: BinBounds, column: Option<(&str, Axis)>) -> Map<String, Value> {
     let mut about = Map::new();
     let mut show = |key: &str, value: String| about.insert(key.to_string(), value.into());
     show("bounds", bounds.to_string());

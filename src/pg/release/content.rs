@@ -32,6 +32,13 @@ pub(crate) enum Content<'a> {
     /// Answers to ranges that were asked.
     #[serde(borrow)]
     RangeSums(Vec<StoredSum<'a>>),
+    /// Answers to the same ranges in many regions.
+    RegionSums {
+        #[serde(borrow)]
+        ranges: Vec<StoredRange<'a>>,
+        #[serde(borrow)]
+        regions: Vec<StoredRegionSums<'a>>,
+    },
     /// A `dp_ranges`, as it lies on disk.
     #[serde(borrow)]
     Ranges(Cow<'a, [u8]>),
@@ -59,6 +66,26 @@ pub(crate) struct StoredNumbers<'a> {
     pub(super) first: i64,
     pub(super) values: Cow<'a, [i64]>,
     pub(super) scale: f64,
+}
+
+/// A range that was asked, of many regions.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredRange<'a> {
+    #[serde(borrow)]
+    pub(super) grain: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) lower: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) upper: Option<Cow<'a, str>>,
+}
+
+/// A region's answers, in the ranges' order.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredRegionSums<'a> {
+    #[serde(borrow)]
+    pub(super) path: Vec<&'a str>,
+    pub(super) sums: Cow<'a, [f64]>,
+    pub(super) deviations: Cow<'a, [f64]>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,8 +1,10 @@
 //! What can be stored under a name: each kind of release says how it is written, and how it is read
 //! again.
 
-use super::content::{Content, StoredNumbers, StoredRectangle, StoredRegion, StoredSum};
-use super::stored::{ReleasedRegions, read_answers, read_ranges, read_regions};
+use super::content::{
+    Content, StoredNumbers, StoredRange, StoredRectangle, StoredRegion, StoredRegionSums, StoredSum,
+};
+use super::stored::{ReleasedRegions, read_answers, read_ranges, read_region_sums, read_regions};
 use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, checked_name, invalid};
 use crate::pg::ledger::account::Promise;
@@ -86,6 +88,14 @@ impl AskedRange {
         let end = |end: &Option<String>| end.clone().unwrap_or_default();
         format!("[{},{})", end(&self.lower), end(&self.upper))
     }
+
+    fn stored(&self) -> StoredRange<'_> {
+        StoredRange {
+            grain: self.grain.as_str().into(),
+            lower: self.lower.as_deref().map(Into::into),
+            upper: self.upper.as_deref().map(Into::into),
+        }
+    }
 }
 
 /// Sums over ranges and their standard deviations, in the order in which they were asked.
@@ -133,5 +143,45 @@ impl Storable for RectangleSums<'_> {
 
     fn read(release: i64) -> Result<Self> {
         Ok(RectangleSums { asked: &[], answers: read_answers("dp.release_rectangle", release)? })
+    }
+}
+
+/// What ranges have in a region.
+pub(crate) struct RegionSums {
+    pub(crate) path: Vec<String>,
+    /// In the order in which the ranges were asked.
+    pub(crate) sums: Vec<f64>,
+    pub(crate) deviations: Vec<f64>,
+}
+
+impl RegionSums {
+    fn stored(&self) -> StoredRegionSums<'_> {
+        StoredRegionSums {
+            path: self.path.iter().map(String::as_str).collect(),
+            sums: self.sums.as_slice().into(),
+            deviations: self.deviations.as_slice().into(),
+        }
+    }
+}
+
+/// Sums over the same ranges in all regions, level by level.
+pub(crate) struct AllRegionSums<'a> {
+    /// Empty where nothing is to be stored.
+    pub(crate) asked: &'a [AskedRange],
+    pub(crate) regions: Vec<RegionSums>,
+}
+
+impl Storable for AllRegionSums<'_> {
+    fn content(&self) -> Content<'_> {
+        Content::RegionSums {
+            ranges: self.asked.iter().map(AskedRange::stored).collect(),
+            regions: self.regions.iter().map(RegionSums::stored).collect(),
+        }
+    }
+
+    fn read(release: i64) -> Result<Self> {
+        let region = |(path, sums, deviations)| RegionSums { path, sums, deviations };
+        let regions = read_region_sums(release)?.into_iter().map(region).collect();
+        Ok(AllRegionSums { asked: &[], regions })
     }
 }

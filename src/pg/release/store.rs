@@ -2,7 +2,8 @@
 //! which is committed whatever becomes of the caller's.
 
 use super::content::{
-    Content, StoredContent, StoredNumbers, StoredRectangle, StoredRegion, StoredSum,
+    Content, StoredContent, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
+    StoredRegionSums, StoredSum,
 };
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
@@ -77,7 +78,8 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
     // fails has written could be measured.
     Spi::run(
         "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
-                    dp.release_bins, dp.release_rectangle IN ROW EXCLUSIVE MODE",
+                    dp.release_bins, dp.release_range, dp.release_region_sums, \
+                    dp.release_rectangle IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
     let level_epsilons = match &content.content {
@@ -107,6 +109,10 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
             insert_measurements(release, measurements)?;
         }
         Content::RangeSums(sums) => insert_sums(release, sums)?,
+        Content::RegionSums { ranges, regions } => {
+            insert_asked(release, ranges)?;
+            insert_region_sums(release, regions)?;
+        }
         Content::Ranges(bytes) => insert_ranges(release, bytes)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
     }
@@ -188,6 +194,52 @@ fn insert_sums(release: i64, sums: &[StoredSum]) -> Result<()> {
         ],
     )
     .map_err(internal)
+}
+
+fn insert_asked(release: i64, ranges: &[StoredRange]) -> Result<()> {
+    let text = |end: &Option<Cow<str>>| end.as_deref().map(str::to_string);
+    let grains: Vec<&str> = ranges.iter().map(|range| range.grain.as_ref()).collect();
+    let lowers: Vec<Option<String>> = ranges.iter().map(|range| text(&range.lower)).collect();
+    let uppers: Vec<Option<String>> = ranges.iter().map(|range| text(&range.upper)).collect();
+    Spi::run_with_args(
+        "INSERT INTO dp.release_range (release, n, grain, lower_bound, upper_bound) \
+         SELECT $1, t.n - 1, t.grain, t.lower, t.upper \
+           FROM unnest($2::text[], $3::text[], $4::text[]) \
+                WITH ORDINALITY AS t (grain, lower, upper, n)",
+        &[release.into(), grains.into(), lowers.into(), uppers.into()],
+    )
+    .map_err(internal)
+}
+
+fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> {
+    let sql = "INSERT INTO dp.release_region_sums (release, n, path, sums, stddevs) \
+               VALUES ($1, $2, $3, $4, $5)";
+    let types = [
+        PgBuiltInOids::INT8OID.into(),
+        PgBuiltInOids::INT8OID.into(),
+        PgBuiltInOids::TEXTARRAYOID.into(),
+        PgBuiltInOids::FLOAT8ARRAYOID.into(),
+        PgBuiltInOids::FLOAT8ARRAYOID.into(),
+    ];
+    let statement = Spi::connect_mut(|client| {
+        client.prepare_mut(sql, &types).map(|statement| statement.keep())
+    })
+    .map_err(internal)?;
+    for (n, region) in (0i64..).zip(regions) {
+        pgrx::check_for_interrupts!();
+        Spi::connect_mut(|client| {
+            let arguments = [
+                release.into(),
+                n.into(),
+                region.path.clone().into(),
+                region.sums.to_vec().into(),
+                region.deviations.to_vec().into(),
+            ];
+            client.update(&statement, None, &arguments).map(|_| ())
+        })
+        .map_err(internal)?;
+    }
+    Ok(())
 }
 
 fn insert_ranges(release: i64, bytes: &[u8]) -> Result<()> {

@@ -15,6 +15,9 @@ use pgrx::spi::quote_literal;
 /// The regions of a release, level by level: their paths and histograms.
 pub(crate) type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
 
+/// A region's path, and the sums of ranges with their standard deviations.
+pub(super) type StoredAnswers = (Vec<String>, Vec<f64>, Vec<f64>);
+
 /// What there is under a name.
 pub(super) enum Found {
     /// The number of a stored release.
@@ -140,6 +143,23 @@ pub(super) fn read_answers(table: &str, id: i64) -> Result<Vec<(f64, f64)>> {
         Ok(())
     })?;
     Ok(answers)
+}
+
+/// The answers of stored range sums by region.
+pub(super) fn read_region_sums(id: i64) -> Result<Vec<StoredAnswers>> {
+    let sql = format!(
+        "SELECT path, sums, stddevs FROM dp.release_region_sums WHERE release = {id} ORDER BY n"
+    );
+    let mut regions = Vec::new();
+    read_catalog(&sql, |row| {
+        regions.push((
+            row.get(1).unwrap_or_default(),
+            row.get(2).unwrap_or_default(),
+            row.get(3).unwrap_or_default(),
+        ));
+        Ok(())
+    })?;
+    Ok(regions)
 }
 
 /// A stored release of bins.

@@ -51,10 +51,11 @@ pub(crate) enum Function {
     RangeRelease,
     RangeSums,
     RectangleSums,
+    RegionRangeSums,
 }
 
 impl Function {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 13] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
@@ -67,6 +68,7 @@ impl Function {
         "dp_range_release",
         "dp_range_sums",
         "dp_rectangle_sums",
+        "dp_region_range_sums",
     ];
 }
 

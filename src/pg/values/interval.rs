@@ -24,6 +24,7 @@ impl BinRange {
 
 /// A value of int8range, daterange, tsrange or tstzrange, with its ends as the integers that
 /// PostgreSQL stores: numbers, days or microseconds since 2000.
+#[derive(Clone)]
 pub(crate) struct SqlRange {
     /// What follows the varlena's header, to be returned beside the answer.
     stored: Vec<u8>,

@@ -67,7 +67,7 @@ impl BinBounds {
     }
 
     /// Where the count of a bin stands; that of the nearest bin for one outside of the bounds.
-    pub(in crate::ranges) fn nearest(self, bin: i64) -> usize {
+    pub fn nearest(self, bin: i64) -> usize {
         (bin.clamp(self.lo, self.hi - 1) - self.lo) as usize
     }
 }

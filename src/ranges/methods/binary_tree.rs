@@ -24,6 +24,10 @@ impl Descriptor for BinaryTreeMethod {
         true
     }
 
+    fn adds_up(&self) -> bool {
+        false
+    }
+
     fn settle(
         &self,
         bins: u32,

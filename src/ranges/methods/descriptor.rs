@@ -82,6 +82,11 @@ pub(in crate::ranges) trait Descriptor: Sync {
         self.options().branching.is_some()
     }
 
+    /// Whether answers to adjacent ranges add up to that of both.
+    fn adds_up(&self) -> bool {
+        true
+    }
+
     /// `bins`: from 1 to the most. Of the choice, which has no option that the method does not
     /// have, the branching factor is within its limits; the spending is on a noise that it has.
     ///

@@ -65,6 +65,11 @@ impl RangeMethod {
         matches!(self.descriptor().noises(), Noises::Gaussian | Noises::Either)
     }
 
+    /// Whether answers to adjacent ranges add up to that of both.
+    pub fn adds_up(self) -> bool {
+        self.descriptor().adds_up()
+    }
+
     /// Whether the method has a form in two dimensions.
     pub fn is_for_grids(self) -> bool {
         self.descriptor().on_grid().is_some()

@@ -29,6 +29,10 @@ impl Descriptor for TreeMethod {
         Options { branching: Some(MAX_BINS as u32), budgets: true, ..Options::NONE }
     }
 
+    fn adds_up(&self) -> bool {
+        false
+    }
+
     fn settle(
         &self,
         bins: u32,

@@ -1,0 +1,109 @@
+//! What is released of all regions.
+
+use super::level::MeasuredLevel;
+use super::tree::RegionTree;
+use crate::noise::RandomWords;
+use crate::ranges::measurements::noisy;
+use crate::ranges::mechanism::RangeMechanism;
+use crate::work::done;
+use std::ops::Range;
+
+/// Answers to any ranges in any region, each with its variance. Children's answers add up to that
+/// of their parent, those to adjacent ranges to that of both.
+pub struct RegionRelease {
+    tree: RegionTree,
+    levels: Vec<Option<Box<dyn RangeMechanism>>>,
+    /// squares of coefficients of each region, one for each level
+    coefficients: Vec<f64>,
+    /// of each region what its level's mechanism answers from
+    estimates: Vec<f64>,
+}
+
+/// Measures every region of the levels that have a share of the budget: `width` numbers that
+/// answers follow from, zeros for the other regions. `counts`: of the bins, leaf after leaf.
+pub(super) fn measured<R: RandomWords + ?Sized>(
+    tree: &RegionTree,
+    levels: &[Option<MeasuredLevel>],
+    mut counts: Vec<u64>,
+    width: usize,
+    words: &mut R,
+) -> Vec<f64> {
+    let bins = counts.len() / tree.leaves().len();
+    let mut estimates = vec![0.0; tree.regions() * width];
+    for (level, measured) in levels.iter().enumerate().rev() {
+        let regions = tree.level(level);
+        if level + 1 < levels.len() {
+            counts = sums(tree, regions.clone(), &counts, bins);
+        }
+        let Some(MeasuredLevel { mechanism, .. }) = measured else { continue };
+        for (region, counts) in regions.zip(counts.chunks(bins)) {
+            done(width as u64);
+            let own = mechanism.reconstruct(&noisy(&**mechanism, counts, words));
+            estimates[region * width..(region + 1) * width].copy_from_slice(&own);
+        }
+    }
+    estimates
+}
+
+/// The counts of regions from those of the level below. Sums beyond `u64` stay at its end, which
+/// keeps the distance of neighbours.
+pub(super) fn sums(
+    tree: &RegionTree,
+    regions: Range<usize>,
+    below: &[u64],
+    bins: usize,
+) -> Vec<u64> {
+    let mut sums = vec![0u64; regions.len() * bins];
+    let first = regions.end;
+    for (region, sums) in regions.zip(sums.chunks_mut(bins)) {
+        for child in tree.children(region) {
+            done(1 + bins as u64 / 8);
+            let child = &below[(child - first) * bins..(child - first + 1) * bins];
+            sums.iter_mut().zip(child).for_each(|(sum, count)| *sum = sum.saturating_add(*count));
+        }
+    }
+    sums
+}
+
+impl RegionRelease {
+    pub(super) fn new(
+        tree: RegionTree,
+        levels: Vec<Option<MeasuredLevel>>,
+        coefficients: Vec<f64>,
+        estimates: Vec<f64>,
+    ) -> RegionRelease {
+        let levels = levels.into_iter().map(|level| Some(level?.mechanism)).collect();
+        RegionRelease { tree, levels, coefficients, estimates }
+    }
+
+    pub fn tree(&self) -> &RegionTree {
+        &self.tree
+    }
+
+    /// The unbiased estimate of the sum over a range of bins in a region.
+    ///
+    /// # Panics
+    /// If there is no such region, or the range reaches beyond the bins.
+    pub fn sum(&self, region: usize, range: Range<usize>) -> f64 {
+        let width = self.estimates.len() / self.tree.regions();
+        let own = &self.estimates[region * width..(region + 1) * width];
+        // all levels' mechanisms answer alike; the last one has one
+        self.levels.iter().flatten().last().map_or(0.0, |mechanism| mechanism.answer(own, range))
+    }
+
+    /// The variances that a range has in a single region of each level, by itself; 0 where nothing
+    /// is measured: for [`RegionRelease::variance`].
+    pub fn level_variances(&self, range: Range<usize>) -> Vec<f64> {
+        let variance = |level: &Option<Box<dyn RangeMechanism>>| {
+            level.as_ref().map_or(0.0, |mechanism| mechanism.variance(range.clone()))
+        };
+        self.levels.iter().map(variance).collect()
+    }
+
+    /// The exact variance of [`RegionRelease::sum`] over a range with these variances on the levels.
+    pub fn variance(&self, region: usize, level_variances: &[f64]) -> f64 {
+        let levels = self.levels.len();
+        let squares = &self.coefficients[region * levels..(region + 1) * levels];
+        squares.iter().zip(level_variances).map(|(square, variance)| square * variance).sum()
+    }
+}
