@@ -14,9 +14,9 @@
 //! E and O, scaled, are rounded to integer matrices, entry by entry: B is their product with the
 //! sums and differences, square, of half the work that another matrix is. The square of the length
 //! of B's column j is that of E's plus that of O's, for j and the mirrored bin alike: an integer,
-//! added up as such, so no symmetry has a part in the sensitivity. An error of 1/2 per entry of
-//! columns of length s costs about n / (3 s^2) of the accuracy: 1024 bins 1 % with 5 digits more
-//! than half of those of n.
+//! added up as such, so no symmetry has a part in the sensitivity. The errors, up to 1/2 in each entry
+//! of columns of length s, cost about n / (3 s^2) of the accuracy: half a percent for 1024 bins and 8
+//! binary digits.
 
 use super::dense::PrefixCovariance;
 use super::kernel::Boundary;
