@@ -65,7 +65,7 @@ mod tests {
     fn records_count_in_their_cells() {
         let bounds = |lo, hi| BinBounds::new(lo, hi).unwrap();
         // rows -3, -2 | -1, 0, 1 | 2 and columns 10 | 11, 12
-        let rows = GridAxis::new(bounds(-3, 3), RangeCells::of(&[2..5], 6));
+        let rows = GridAxis::new(bounds(-3, 3), RangeCells::of(std::slice::from_ref(&(2..5)), 6));
         let columns = GridAxis::new(bounds(10, 13), RangeCells::of(&[0..1, 1..3], 3));
         let mut counts = CellCounts::empty(rows, columns);
         for (row, column) in [
