@@ -2,6 +2,8 @@
 
 use super::error::{Dimensions, RangePlanError};
 use super::method::{MethodChoice, RangeMethod};
+use super::parameters::on_grid;
+use super::plane::grid::CellGrid;
 use super::trees::budgets::LevelBudgets;
 use super::workload::{TargetRanges, Workload};
 use std::fmt;
@@ -32,10 +34,13 @@ impl MethodChoice {
     }
 
     /// What "auto" chooses from in two dimensions: every method there with noise for a delta, which
-    /// may be 0.
-    pub fn suitable_for_grids(delta: f64) -> impl Iterator<Item = MethodChoice> {
+    /// may be 0, that takes so many rows and columns.
+    pub fn suitable_for_grids(grid: CellGrid, delta: f64) -> impl Iterator<Item = MethodChoice> {
         let methods = Dimensions::Two.methods().into_iter();
-        methods.filter(move |method| delta > 0.0 || method.is_pure()).map(MethodChoice::of)
+        methods
+            .filter(move |method| delta > 0.0 || method.is_pure())
+            .filter(move |method| grid.longer_side() <= on_grid(*method).longest_side())
+            .map(MethodChoice::of)
     }
 
     /// Of a method for range sums.

@@ -64,6 +64,12 @@ pub enum RangePlanError {
         value: u32,
         most: usize,
     },
+    /// More rows or columns than the method takes.
+    MethodSides {
+        method: RangeMethod,
+        side: usize,
+        most: usize,
+    },
     Branching {
         value: u32,
         most: u32,
@@ -123,6 +129,13 @@ impl fmt::Display for RangePlanError {
                     "the number of bins for method \"{word}\" must be at most {most}, got {value}"
                 )
             }
+            RangePlanError::MethodSides { method, side, most } => {
+                let word = method.word();
+                write!(
+                    f,
+                    "rows and columns for method \"{word}\" must be at most {most} each, got {side}"
+                )
+            }
             RangePlanError::Branching { value, most, .. } => {
                 write!(f, "branching must be from 2 to {most}, got {value}")
             }
@@ -164,6 +177,9 @@ impl RangePlanError {
             }
             RangePlanError::MethodBins { .. } => {
                 "Choose wider bins, or one of the trees, which take more.".into()
+            }
+            RangePlanError::MethodSides { .. } => {
+                "Choose wider bins, or one of the other methods, which take more.".into()
             }
             RangePlanError::Epsilon { .. } => "Typical values are 0.1 to 10.".into(),
             RangePlanError::Delta { .. } => {

@@ -52,14 +52,14 @@ pub fn explain_rectangles(
         PlanePlan::new(PlaneRequest { rows, columns, epsilon, delta, rows_per_unit, method, asked })
     };
     let word = |text: &String| Ok((text.clone(), MethodChoice::parse_for_grid(text)?));
+    let auto = plan(MethodChoice::auto(TargetRanges::ALL))?;
     let choices = match methods {
         Some(words) => words.iter().map(word).collect::<Result<Vec<_>, _>>()?,
         None => {
-            let all = MethodChoice::suitable_for_grids(delta);
+            let all = MethodChoice::suitable_for_grids(auto.parameters().grid(), delta);
             all.map(|choice| (choice.to_string(), choice)).collect()
         }
     };
-    let auto = plan(MethodChoice::auto(TargetRanges::ALL))?;
     let explain = |method, plan: &PlanePlan| {
         let (parameters, mechanism) = (plan.parameters(), plan.mechanism());
         let side = |bins| svd_bound(Workload::All, bins);

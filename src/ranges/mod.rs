@@ -58,6 +58,7 @@ pub use methods::cascade::line::Cascade;
 pub use methods::cascade::streaming::{CascadeStream, RunningSums, StreamError};
 pub use methods::cascade::tree::{MAX_FAN_OUT, TreeOverBins, TreeOverBinsError};
 pub use methods::optimal::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
+pub use methods::optimal::grid::PlaneOptimal;
 pub use methods::optimal::sine::SineStrategy;
 pub use methods::prefix::PrefixFactorisation;
 pub use methods::tree::RawTree;

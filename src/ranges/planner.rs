@@ -102,7 +102,7 @@ impl PlanePlan {
             return best_plan(plane, candidates, |plan, _| plane.mean(plan));
         }
         let mut candidates = Vec::new();
-        for choice in MethodChoice::suitable_for_grids(delta) {
+        for choice in MethodChoice::suitable_for_grids(grid, delta) {
             candidates.extend(forms(Dimensions::Two, choice, spending)?);
         }
         best_plan(plane, candidates, |plan, _| plane.mean(plan))
@@ -191,7 +191,11 @@ impl Domain for Plane<'_> {
     const DIMENSIONS: Dimensions = Dimensions::Two;
     type Parameters = PlaneParameters;
 
-    fn check(self, _method: RangeMethod) -> Result<(), RangePlanError> {
+    fn check(self, method: RangeMethod) -> Result<(), RangePlanError> {
+        let (side, most) = (self.grid.longer_side(), on_grid(method).longest_side());
+        if side > most {
+            return Err(RangePlanError::MethodSides { method, side, most });
+        }
         Ok(())
     }
 

@@ -12,7 +12,7 @@ CREATE TABLE asked AS
 SELECT method, delta, count(*) AS answers,
        bool_and(round(sum) = (SELECT count(*) FROM place WHERE x::bigint <@ row_range AND y <@ column_range)) AS exact
   FROM asked, (VALUES ('auto', 0), ('flat', 0), ('tree_consistent', 0), ('tree_consistent:3', 0), ('auto', 1e-9), ('gaussian', 1e-9), ('tree_consistent', 1e-9),
-                      ('cascade', 1e-9), ('cascade:3', 1e-9)) AS m (method, delta),
+                      ('cascade', 1e-9), ('cascade:3', 1e-9), ('optimal', 1e-9)) AS m (method, delta),
        LATERAL (SELECT * FROM dp_rectangle_sums('places', 'x', 'y', rs, cs, 1e6, delta, method => method)) AS s
  GROUP BY method, delta ORDER BY method, delta;
 -- with bounds, what is outside counts in the nearest row and column
@@ -85,4 +85,4 @@ SELECT epsilon_spent, releases FROM dp_budget('charged');
 SELECT method, branching, round(mean_variance::numeric, 2) AS mean, round(max_variance::numeric, 2) AS max, round(svd_ratio::numeric, 3) AS ratio, chosen FROM dp_explain_rectangles(64, 64, 1, 1e-6);
 SELECT method, branching, max_variance IS NULL AS unknown, round(svd_ratio::numeric, 2) AS ratio, chosen FROM dp_explain_rectangles(300, 200, 1, 0, '{auto,tree_consistent:2,flat}');
 SELECT e.* FROM (VALUES ('NULL, 4, 1'), ('4, NULL, 1'), ('4, 4, NULL'), ('4, 4, 1, NULL'), ('0, 4, 1'), ('4097, 4096, 1'), ('4, 4, 0'), ('4, 4, 1, 1'), ('4, 4, 1, 0, ''{NULL}'''),
-    ('4, 4, 1, 0, ''{tree}'''), ('4, 4, 1, 0, ''{cascade}'''), ('4, 4, 1, 0, ''{tree_consistent:1}''')) AS bad(arguments), error_of(format('SELECT dp_explain_rectangles(%s)', arguments)) AS e;
+    ('4, 4, 1, 0, ''{tree}'''), ('4, 4, 1, 0, ''{cascade}'''), ('4, 4, 1, 0, ''{tree_consistent:1}'''), ('4, 1025, 1, 1e-9, ''{optimal}''')) AS bad(arguments), error_of(format('SELECT dp_explain_rectangles(%s)', arguments)) AS e;

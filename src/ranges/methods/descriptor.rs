@@ -130,6 +130,11 @@ pub(in crate::ranges) trait GridDescriptor {
     /// The largest branching factor; None if there is nothing to fix.
     fn most_branching(&self) -> Option<u32>;
 
+    /// The most rows or columns of cells.
+    fn longest_side(&self) -> usize {
+        MAX_BINS
+    }
+
     /// `branching`: None for the method's own; within its limits. The spending is on a noise that
     /// the method has.
     ///

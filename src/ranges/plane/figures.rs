@@ -3,7 +3,8 @@
 
 use super::grid::CellGrid;
 use crate::ranges::methods::tree_consistent::grid::mean_over_all;
-use crate::ranges::{PlanePlan, PlaneTree, asked};
+use crate::ranges::plane::mechanism::PlaneMechanism;
+use crate::ranges::{Calibration, PlaneOptimal, PlanePlan, PlaneTree, Workload, asked, svd_bound};
 
 /// The mean variance of the best consistent tree of more than one level over that of the noisy
 /// cells, and its branching factor. `own`: the variance of a level from the number of levels.
@@ -58,5 +59,17 @@ fn gains_by_size() {
             plan.mechanism().mean_over_all()
         };
         assert_eq!(format!("{:.4}", mean("cascade") / mean("gaussian")), cascade);
+    }
+}
+
+/// `optimal` is close to the limit of all strategies, and closer with more cells.
+#[test]
+fn ratios_to_the_singular_value_bound_are_small() {
+    for (n, limit) in [(64, 1.05), (256, 1.04), (1024, 1.03)] {
+        let (bound, rho) = (svd_bound(Workload::All, n).unwrap(), 0.02435);
+        let grid = CellGrid::new(n, n).unwrap();
+        let optimal = PlaneOptimal::new(grid, &Calibration::together(rho)).unwrap();
+        let ratio = optimal.mean_over_all() * 2.0 * rho / (bound * bound);
+        assert!(ratio > 1.0 && ratio < limit, "{n} {ratio}");
     }
 }

@@ -1,6 +1,7 @@
 //! Cells and rectangles of them.
 
 use crate::ranges::limits::MAX_BINS;
+use crate::work::done;
 use std::ops::Range;
 
 /// Rows times columns of cells. Lists with an entry per cell go row by row.
@@ -63,4 +64,14 @@ impl Rectangle {
     pub fn cells(&self) -> usize {
         self.rows.len() * self.columns.len()
     }
+}
+
+/// From row by row to column by column.
+pub(in crate::ranges) fn transposed<T: Copy>(values: &[T], width: usize) -> Vec<T> {
+    let mut columns = Vec::with_capacity(values.len());
+    for column in 0..width {
+        done((values.len() / width) as u64);
+        columns.extend(values.iter().skip(column).step_by(width));
+    }
+    columns
 }

@@ -17,6 +17,7 @@ fn plans_spend_what_was_asked() {
         ("tree_consistent", 0.0),
         ("tree_consistent", 1e-9),
         ("cascade", 1e-9),
+        ("optimal", 1e-9),
         ("auto", 0.0),
         ("auto", 1e-9),
     ] {
@@ -53,7 +54,8 @@ fn the_choices_have_the_least_mean() {
         let all = (2..=100).map(|b| mean(&format!("tree_consistent:{b}"), delta));
         assert_eq!(all.fold(f64::INFINITY, f64::min), best);
     }
-    let methods = ["flat", "gaussian", "tree_consistent", "cascade"].map(|word| mean(word, 1e-9));
+    let methods = ["flat", "gaussian", "optimal", "tree_consistent", "cascade"];
+    let methods = methods.map(|word| mean(word, 1e-9));
     let pure = mean("tree_consistent", 0.0);
     assert_eq!(methods.into_iter().fold(pure, f64::min), mean("auto", 1e-9));
     assert_eq!(mean("flat", 0.0).min(pure), mean("auto", 0.0));
@@ -72,7 +74,7 @@ fn auto_is_for_what_is_asked() {
         PlanePlan::new(PlaneRequest { asked, ..request.clone() }).unwrap().parameters().method()
     };
     assert_eq!(method(cells), RangeMethod::Flat);
-    assert_eq!(method(Vec::new()), RangeMethod::Cascade);
+    assert_eq!(method(Vec::new()), RangeMethod::Optimal);
 }
 
 #[test]
@@ -92,13 +94,20 @@ fn what_cannot_be_planned_is_refused() {
         "flats",
         "tree",
         "wavelet",
-        "optimal",
+        "optimal:prefix",
+        "optimal:2",
         "cascade:x",
         "tree_consistent:geometric",
         "auto:prefix",
     ] {
         let error = plan(4, 5, 1.0, 1e-9, word).unwrap_err();
         assert_eq!(error, RangePlanError::Method { word: word.into(), dimensions });
+    }
+    for (rows, columns) in [(1025, 3), (2, 4096)] {
+        let error = plan(rows, columns, 1.0, 1e-9, "optimal").unwrap_err();
+        let (method, side) = (RangeMethod::Optimal, rows.max(columns) as usize);
+        assert_eq!(error, RangePlanError::MethodSides { method, side, most: 1024 });
+        assert!(plan(rows, columns, 1.0, 1e-9, "auto").is_ok());
     }
     for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = plan(4, 5, epsilon, 0.0, "flat").unwrap_err();

@@ -10,8 +10,8 @@ use crate::ranges::asked::{self, equal, laplace, uneven};
 use crate::ranges::methods::cascade::contrasts::Contrasts;
 use crate::ranges::{
     Calibration, Cascade, ConsistentTree, CountMechanism, Loss, MAX_GRID_FAN_OUT, MeasurementGroup,
-    MeasurementNoise, PlaneCascade, PlanePlan, PlaneTree, RangeMechanism, TreeOverBins, TreeShape,
-    Workload,
+    MeasurementNoise, PlaneCascade, PlaneOptimal, PlanePlan, PlaneTree, RangeMechanism,
+    TreeOverBins, TreeShape, Workload,
 };
 use nalgebra::{DMatrix, DVector};
 use num_bigint::BigInt;
@@ -48,6 +48,8 @@ fn cases(rows: usize, columns: usize) -> Vec<PlaneCase> {
             let cascade = PlaneCascade::new(grid, fan_out, &Calibration::together(rho)).unwrap();
             add(format!("cascade, fan-out {fan_out}, rho {rho}"), Box::new(cascade));
         }
+        let optimal = PlaneOptimal::new(grid, &Calibration::together(rho)).unwrap();
+        add(format!("optimal, rho {rho}"), Box::new(optimal));
     }
     cases
 }
@@ -410,7 +412,7 @@ fn errors_are_as_stated() {
     let counts_vector = DVector::from_iterator(56, counts.iter().map(|count| *count as f64));
     let mut words = words_from_system().unwrap();
     let pure = ["flat", "tree_consistent:2", "tree_consistent:3"].map(|word| (word, 0.0, 0.35));
-    let gaussian = ["gaussian", "tree_consistent:3", "cascade", "cascade:3"];
+    let gaussian = ["gaussian", "tree_consistent:3", "cascade", "cascade:3", "optimal"];
     for (word, delta, limit) in pure.into_iter().chain(gaussian.map(|word| (word, 1e-6, 0.18))) {
         let plan = || {
             PlanePlan::new(asked::rectangles([rows, columns], 1.0, delta, word).unwrap()).unwrap()

@@ -21,9 +21,8 @@ use super::tree::TreeOverBins;
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
-use crate::ranges::plane::grid::{CellGrid, Rectangle};
+use crate::ranges::plane::grid::{CellGrid, Rectangle, transposed};
 use crate::ranges::plane::mechanism::{PlaneMechanism, search_max};
-use crate::work::done;
 use std::ops::Range;
 
 /// The most children that a node of either tree can have: all numerators and denominators of the
@@ -130,16 +129,6 @@ fn squares(axis: &Contrasts, range: &Range<usize>) -> Vec<f64> {
 /// What `map` makes of each row of a matrix, which it leaves as long as it is.
 fn each_row<T, U>(values: &[T], width: usize, map: impl FnMut(&[T]) -> Vec<U>) -> Vec<U> {
     values.chunks_exact(width).flat_map(map).collect()
-}
-
-/// From row by row to column by column.
-fn transposed<T: Copy>(values: &[T], width: usize) -> Vec<T> {
-    let mut columns = Vec::with_capacity(values.len());
-    for column in 0..width {
-        done((values.len() / width) as u64);
-        columns.extend(values.iter().skip(column).step_by(width));
-    }
-    columns
 }
 
 impl CountMechanism for PlaneCascade {

@@ -102,8 +102,30 @@ pub struct DenseStrategy {
     measurements: Measurements,
     /// B^-1.
     inverse: DMatrix<f64>,
-    /// The covariance of the sums of the first 0, 1, ... n bins.
-    of_prefixes: DMatrix<f64>,
+    covariance: PrefixCovariance,
+}
+
+/// The covariance of the sums of the first 0, 1, ... n bins.
+#[derive(Debug, Clone)]
+pub(super) struct PrefixCovariance(DMatrix<f64>);
+
+impl PrefixCovariance {
+    /// From that of the bins.
+    pub(super) fn new(of_bins: DMatrix<f64>) -> PrefixCovariance {
+        let mut of_prefixes = of_bins.insert_row(0, 0.0).insert_column(0, 0.0);
+        sum_over_rows_and_columns(&mut of_prefixes);
+        PrefixCovariance(of_prefixes)
+    }
+
+    /// Of the sum over a range. Time: constant.
+    pub(super) fn variance(&self, range: Range<usize>) -> f64 {
+        if range.is_empty() {
+            return 0.0;
+        }
+        let (lo, hi) = (range.start, range.end);
+        let covariance = |i, j| self.0[(i, j)];
+        covariance(lo, lo) + covariance(hi, hi) - covariance(lo, hi) - covariance(hi, lo)
+    }
 }
 
 impl DenseStrategy {
@@ -136,9 +158,8 @@ impl DenseStrategy {
         let inverse = strategy.map(|entry| entry as f64).try_inverse().ok_or(GramError::NotGram)?;
         poll();
         let covariance = &inverse * inverse.transpose() * measurements.first_noise().variance();
-        let mut of_prefixes = covariance.insert_row(0, 0.0).insert_column(0, 0.0);
-        sum_over_rows_and_columns(&mut of_prefixes);
-        Ok(DenseStrategy { strategy, measurements, inverse, of_prefixes })
+        let covariance = PrefixCovariance::new(covariance);
+        Ok(DenseStrategy { strategy, measurements, inverse, covariance })
     }
 }
 
@@ -179,12 +200,7 @@ impl RangeMechanism for DenseStrategy {
 
     /// Time: constant.
     fn variance(&self, range: Range<usize>) -> f64 {
-        if range.is_empty() {
-            return 0.0;
-        }
-        let (lo, hi) = (range.start, range.end);
-        let covariance = |i, j| self.of_prefixes[(i, j)];
-        covariance(lo, lo) + covariance(hi, hi) - covariance(lo, hi) - covariance(hi, lo)
+        self.covariance.variance(range)
     }
 
     fn spread(&self, workload: Workload) -> Spread {

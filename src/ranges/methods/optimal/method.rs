@@ -1,12 +1,18 @@
 //! The method `optimal`.
 
+use super::axis::MAX_AXIS_BINS;
 use super::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
+use super::grid::PlaneOptimal;
 use super::sine::SineStrategy;
 use crate::noise::ScaleError;
 use crate::ranges::limits::MAX_CONVOLUTION_BINS;
 use crate::ranges::mechanism::RangeMechanism;
 use crate::ranges::method::MethodChoice;
-use crate::ranges::methods::descriptor::{Descriptor, Noises, Options, Settings, Settled};
+use crate::ranges::methods::descriptor::{
+    Descriptor, GridDescriptor, GridSettings, Noises, Options, Settings, Settled,
+};
+use crate::ranges::plane::grid::CellGrid;
+use crate::ranges::plane::mechanism::PlaneMechanism;
 use crate::ranges::spending::Spending;
 use crate::ranges::workload::{TargetRanges, Workload};
 
@@ -66,5 +72,32 @@ impl Descriptor for OptimalMethod {
 
     fn takes_work(&self) -> bool {
         true
+    }
+
+    fn on_grid(&self) -> Option<&dyn GridDescriptor> {
+        Some(self)
+    }
+}
+
+impl GridDescriptor for OptimalMethod {
+    fn most_branching(&self) -> Option<u32> {
+        None
+    }
+
+    fn longest_side(&self) -> usize {
+        MAX_AXIS_BINS
+    }
+
+    fn settle(
+        &self,
+        _grid: CellGrid,
+        _branching: Option<u32>,
+        spending: Spending,
+    ) -> Result<Settled, ScaleError> {
+        Ok(Settled { branching: 2, target: None, noise: spending.on_all_together() })
+    }
+
+    fn mechanism(&self, settings: GridSettings) -> Result<Box<dyn PlaneMechanism>, ScaleError> {
+        Ok(Box::new(PlaneOptimal::new(settings.grid, settings.calibration)?))
     }
 }

@@ -9,7 +9,9 @@
 //! B x is measured exactly, the sensitivity is the exact length of B's longest column, and
 //! estimates and variances are those of B. Rounding costs accuracy, which is stated, and no proof.
 
+mod axis;
 pub(in crate::ranges) mod dense;
+pub(in crate::ranges) mod grid;
 mod kernel;
 pub(in crate::ranges::methods) mod method;
 pub(in crate::ranges) mod sine;
