@@ -425,7 +425,7 @@ proptest! {
         tree in random_tree(),
         bins in 1usize..12,
         (method, delta) in prop::sample::select(vec![
-            ("auto", 0.0), ("flat", 0.0), ("tree_consistent:3:optimised", 0.0), ("quad", 0.0),
+            ("auto", 0.0), ("flat", 0.0), ("tree_consistent:3:geometric", 0.0), ("quad", 0.0),
             ("wavelet", 0.0), ("gaussian", 1e-6), ("cascade:2", 1e-6), ("optimal", 1e-6),
             ("prefix", 1e-6), ("auto", 1e-6),
         ]),

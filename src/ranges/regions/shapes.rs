@@ -71,10 +71,14 @@ impl Shapes {
         Shapes(shapes)
     }
 
-    /// The mean variance of a region's combined estimate, from the precisions of the levels' own.
+    /// The mean variance of a region's combined estimate, from the precisions of the levels' own;
+    /// infinite where the leaves have none.
     pub(super) fn mean_variance(&self, precisions: &[f64]) -> f64 {
         let Shapes(shapes) = self;
         done(shapes.len() as u64);
+        if precisions.last() == Some(&0.0) {
+            return f64::INFINITY;
+        }
         let mut up = vec![0.0; shapes.len()];
         let below = |up: &[f64], shape: &Shape| -> f64 {
             shape.children.clone().map(|child| shapes[child].siblings * up[child]).sum()
