@@ -127,7 +127,8 @@ COMMENT ON VIEW dp.shown_release IS 'behind the views of released numbers, which
 
 CREATE VIEW dp.releases WITH (security_barrier) AS
     SELECT r.dataset, r.release AS name, r.released_at, c.epsilon, c.delta, r.parameters,
-           nullif((SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id), 0)
+           nullif((SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id)
+                  + (SELECT count(*) FROM dp.release_region_sums AS g WHERE g.release = r.id), 0)
                AS regions,
            r.level_epsilons, c.function, r.status, r.status_since, r.title, r.description, r.valid,
            c.charged_by AS released_by, p.name AS publication
@@ -143,7 +144,7 @@ COMMENT ON COLUMN dp.releases.epsilon IS 'the epsilon that it cost';
 COMMENT ON COLUMN dp.releases.delta IS 'the delta that it cost';
 COMMENT ON COLUMN dp.releases.parameters IS 'the arguments that it was asked for with';
 COMMENT ON COLUMN dp.releases.regions IS
-    'how many regions it has, on all levels, NULL for ranges';
+    'how many regions it has, on all levels, NULL for ranges without regions';
 COMMENT ON COLUMN dp.releases.level_epsilons IS
     'what each level was measured with, NULL where it was not, all NULL after a choice of releases';
 COMMENT ON COLUMN dp.releases.function IS 'the function that it was released by';

@@ -124,7 +124,10 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
      CROSS JOIN LATERAL (
         SELECT jsonb_agg(n.regions ORDER BY n.level)
           FROM (SELECT cardinality(g.path) AS level, count(*) AS regions
-                  FROM dp.release_region AS g WHERE g.release = r.id GROUP BY level) AS n
+                  FROM (SELECT h.release, h.path FROM dp.release_region AS h
+                        UNION ALL
+                        SELECT s.release, s.path FROM dp.release_region_sums AS s) AS g
+                 WHERE g.release = r.id GROUP BY level) AS n
       ) AS l (regions)
      CROSS JOIN LATERAL (
         SELECT count(*), coalesce(min(v.columns), 'level,path,size,groups') AS columns,

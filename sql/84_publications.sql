@@ -98,7 +98,7 @@ BEGIN
     END IF;
     given := jsonb_build_object('name', publication) || jsonb_strip_nulls(release - 'function');
 
-    IF called <> 'dp_hierarchy_release' THEN
+    IF called IN ('dp_range_sums', 'dp_region_range_sums') THEN
         range_type := dp.ranges_of(given ->> 'dataset', given ->> 'value_column');
     END IF;
     SELECT p.* INTO STRICT function
