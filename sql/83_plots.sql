@@ -90,6 +90,13 @@ BEGIN
         RAISE 'release "%" of dataset "%" has no region %', $2, $1, $3
             USING ERRCODE = 'undefined_object',
                   HINT = 'The view dp.release_regions lists the regions, each with its path.';
+    ELSIF EXISTS (SELECT FROM dp.releases AS r
+                   WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
+                     AND r.function IN ('dp_region_range_sums', 'dp_rectangle_sums')) THEN
+        RAISE 'release "%" of dataset "%" is of ranges by region or of rectangles: no plot of these',
+              $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The views dp.region_range_rows and dp.rectangle_rows show them.';
     ELSIF NOT of_sizes AND NOT EXISTS (SELECT FROM dp.range_rows AS r
                                         WHERE (r.dataset, r.release) = ($1, $2)) THEN
         RAISE 'release "%" of dataset "%" does not exist', $2, $1

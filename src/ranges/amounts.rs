@@ -40,6 +40,19 @@ impl AmountBounds {
 /// Numbers are computed with in steps of 10^-16: four digits of base 10,000 after the point.
 const STEPS: i128 = 10_i128.pow(16);
 
+/// Reads a decimal number that is not negative. None if it is none, or has too many digits.
+fn steps(text: &str) -> Option<i128> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let (whole, decimals) = (whole.trim_start_matches('0'), decimals.trim_end_matches('0'));
+    let fits = whole.len() <= AmountUnit::WHOLE_DIGITS && decimals.len() <= AmountUnit::DECIMALS;
+    let digits = || whole.bytes().chain(decimals.bytes());
+    if !fits || !digits().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let number = digits().fold(0, |number, digit| 10 * number + i128::from(digit - b'0'));
+    Some(number * (STEPS / 10_i128.pow(decimals.len() as u32)))
+}
+
 /// The unit that amounts are rounded to: from 10^-12 to 10^18, with 12 decimals at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AmountUnit {
@@ -53,27 +66,24 @@ impl AmountUnit {
 
     /// The most decimals.
     pub const DECIMALS: usize = 12;
+    /// The most digits of base 10,000 that matter: see [`AmountUnit::of_decimal`].
+    pub const DIGITS: usize = 9;
     /// The most digits before the point.
     pub const WHOLE_DIGITS: usize = 18;
 
     /// Reads a decimal number such as `0.01`. None if it is no such unit.
     pub fn parse(text: &str) -> Option<AmountUnit> {
-        let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-        let (whole, decimals) = (whole.trim_start_matches('0'), decimals.trim_end_matches('0'));
-        let fits =
-            whole.len() <= AmountUnit::WHOLE_DIGITS && decimals.len() <= AmountUnit::DECIMALS;
-        let digits = || whole.bytes().chain(decimals.bytes());
-        if !fits || !digits().all(|digit| digit.is_ascii_digit()) {
-            return None;
-        }
-        let number = digits().fold(0, |number, digit| 10 * number + i128::from(digit - b'0'));
-        let steps = number * (STEPS / 10_i128.pow(decimals.len() as u32));
+        let steps = steps(text)?;
         (steps > 0).then_some(AmountUnit { steps })
     }
 
-    /// How many units an integer is; None if they are no whole number, or too many.
-    pub fn whole(self, amount: i64) -> Option<i64> {
-        let steps = i128::from(amount) * STEPS;
+    /// How many units a decimal number such as `-99.5` is. None if they are no whole number, or if
+    /// it has more digits than a unit may have.
+    pub fn whole(self, text: &str) -> Option<i64> {
+        let steps = match text.strip_prefix('-') {
+            Some(magnitude) => -steps(magnitude)?,
+            None => steps(text)?,
+        };
         (steps % self.steps == 0).then(|| i64::try_from(steps / self.steps).ok()).flatten()
     }
 
@@ -203,8 +213,8 @@ mod tests {
         ) {
             let unit = unit(&of.to_string());
             prop_assert_eq!(unit.of_integer(amount), units(unit, &amount.to_string()));
-            let whole = amount.checked_rem(of as i64) == Some(0);
-            prop_assert_eq!(unit.whole(amount), whole.then(|| amount / of as i64));
+            let fits = amount.unsigned_abs() < 10_u64.pow(18) && amount % of as i64 == 0;
+            prop_assert_eq!(unit.whole(&amount.to_string()), fits.then(|| amount / of as i64));
         }
     }
 
@@ -226,8 +236,15 @@ mod tests {
         assert_eq!(unit("2.5").amount(-3.0), -7.5);
         assert_eq!(unit("1000").amount(7.0), 7000.0);
         assert_eq!(AmountUnit::ONE.amount(0.1), 0.1);
-        assert_eq!(unit("0.01").whole(50), Some(5000));
-        assert_eq!((unit("3").whole(50), unit("0.000000000001").whole(i64::MAX)), (None, None));
+        assert_eq!(
+            (unit("0.01").whole("50"), unit("0.05").whole("-99.5")),
+            (Some(5000), Some(-1990))
+        );
+        assert_eq!(
+            (unit("3").whole("50"), unit("0.000000000001").whole("999999999")),
+            (None, None)
+        );
+        assert_eq!((unit("0.5").whole("NaN"), unit("0.5").whole("--1")), (None, None));
     }
 
     #[test]

@@ -110,18 +110,19 @@ impl RangePlan {
     /// budget. With it the price of all of them: that of the plan, but for a smaller zero-concentrated
     /// loss where the noise is discrete Laplace.
     //
-    // The epsilon or rho of a part errs by less than 16 units of roundoff, 2^-53, which are within
-    // the margin for up to ten shares.
+    // The epsilon or rho of a part errs by less than 16 units of roundoff, 2^-53, the sum of n shares
+    // by less than n: together within n margins, each of which is 32.
     pub(super) fn divided(&self, shares: &[f64]) -> (Price, Vec<Option<RangeParameters>>) {
         let sum: f64 = shares.iter().sum();
+        let margin = MARGIN * shares.len() as f64;
         let part = |share: &f64| {
-            let calibration = self.parameters.calibration.part(share / sum * (1.0 - MARGIN));
+            let calibration = self.parameters.calibration.part(share / sum * (1.0 - margin));
             (*share > 0.0).then(|| RangeParameters { calibration, ..self.parameters.clone() })
         };
         let parts: Vec<Option<RangeParameters>> = shares.iter().map(part).collect();
         let rho = parts.iter().flatten().map(|part| part.calibration.rho_of_pure_noise());
         let rho =
-            rho.sum::<Option<f64>>().map_or(self.price.rho, |rho| (rho * (1.0 + MARGIN)).next_up());
+            rho.sum::<Option<f64>>().map_or(self.price.rho, |rho| (rho * (1.0 + margin)).next_up());
         (Price { rho, ..self.price }, parts)
     }
 }

@@ -8,13 +8,16 @@ SELECT dp_create_dataset('payments', 'payment', '{id}', '{}', epsilon_budget => 
 
 -- integers of every width, numeric with and without a scale: 0 .. 9, 0 .. 900, 0.25 .. 9.25
 SELECT amount, m.range, m.sum FROM unnest('{points,cents,big,paid,sized}'::text[]) AS amount,
-       dp_range_sums('payments', 'age', '{"[0,50)", "[50,100)", "(,)", "[200,)"}', 1e8, amount => amount, max_amount => 1000) AS m;
+       dp_range_sums('payments', 'age', '{"[0,50)", "[50,100)", "(,)", "[200,)"}', 1e8, amount => amount, max_amount => 1000, amount_unit => 1) AS m;
 -- clamped at 4, from 2 on, and what is below 0
 SELECT sum FROM dp_range_sums('payments', 'age', '{"[0,50)", "[50,100)"}', 1e5, amount => 'points', max_amount => 4);
 SELECT sum FROM dp_range_sums('payments', 'age', '{"[0,50)", "[50,100)"}', 1e5, amount => 'points', max_amount => 4, min_amount => 2);
 -- to whole units, halves away from 0: 0.25 + 1.25 + ... in quarters, tenths and units of 5
 SELECT unit, sum FROM unnest('{0.25,0.1,0.50,1,5}'::numeric[]) AS unit,
        dp_range_sums('payments', 'age', '{"[0,100)"}', 1e5, amount => 'paid', max_amount => 10, amount_unit => unit);
+-- bounds with decimals: 0.25 + 9 x 0.5
+SELECT least, sum FROM unnest('{0.25,0.001}'::numeric[]) AS unit, unnest('{0,-0.25}'::numeric[]) AS least,
+       dp_range_sums('payments', 'age', '{"[0,100)"}', 1e6, amount => 'paid', max_amount => 0.5, min_amount => least, amount_unit => unit);
 -- times
 SELECT range, sum FROM dp_range_sums('payments', 'day', '{"[2026-01-01,2026-01-04)", "[2026-01-04,2026-01-20)"}'::daterange[], '1 day', 1e6, amount => 'points', max_amount => 9);
 SELECT range, sum FROM dp_range_sums('payments', 'at', '{"[2026-01-01,2026-01-01 03:00)"}'::tsrange[], '1 hour', 1e6, amount => 'points', max_amount => 9);

@@ -8,7 +8,7 @@ use super::source::{Source, distinct, quoted};
 use super::stream::StreamedRow;
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
-use crate::pg::values::amounts::{Amounts, units_of_numeric};
+use crate::pg::values::amounts::{Amounts, BYTES_OF_NUMERIC, units_of_numeric};
 use crate::pg::values::interval::{Axis, TimeAxis};
 use crate::ranges::{AmountBounds, AmountUnit, BinBounds, BinSums};
 use pgrx::prelude::*;
@@ -31,11 +31,21 @@ enum ReadAmount {
 }
 
 impl ReadAmount {
-    /// Error: the column is of another type.
+    /// Errors: the column is of another type; nothing says what numerics are rounded to.
     fn of(amounts: Option<&Amounts>, entities: &Relation) -> Result<ReadAmount> {
-        let Some(Amounts { column, unit, .. }) = amounts else { return Ok(ReadAmount::One) };
+        let Some(Amounts { column, unit, is_default_unit, .. }) = amounts else {
+            return Ok(ReadAmount::One);
+        };
         match entities.column("amount", column)?.family() {
             pg_sys::INT8OID => Ok(ReadAmount::Integer(*unit)),
+            // to whole numbers, silently: that could be to 0
+            pg_sys::NUMERICOID if *is_default_unit => Err(invalid(
+                format!(
+                    "amount_unit must be given, since column \"{column}\" is numeric: amounts are \
+                     rounded to whole multiples of it"
+                ),
+                "A thousandth of max_amount is fine enough: 0.01 for cents, 1 for whole numbers.",
+            )),
             pg_sys::NUMERICOID => Ok(ReadAmount::Numeric(*unit)),
             _ => Err(invalid(
                 format!("amount: column \"{column}\" is not of an integer type or numeric"),
@@ -51,7 +61,9 @@ impl ReadAmount {
             ReadAmount::One => Some(1),
             ReadAmount::Integer(unit) => row.integer(1).map(|amount| unit.of_integer(amount)),
             ReadAmount::Numeric(_) if !row.has_all(1..2) => None,
-            ReadAmount::Numeric(unit) => row.with_bytes(1, |bytes| units_of_numeric(*unit, bytes)),
+            ReadAmount::Numeric(unit) => {
+                row.with_first_bytes(1, BYTES_OF_NUMERIC, |bytes| units_of_numeric(*unit, bytes))
+            }
         }
     }
 }

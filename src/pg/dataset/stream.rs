@@ -5,7 +5,7 @@ use super::names::printed_name;
 use crate::coco::Coco;
 use crate::pg::errors::{Result, invalid};
 use crate::pg::values::stored::read_stored;
-use crate::pg::values::varlena::with_varlena;
+use crate::pg::values::varlena::{with_start, with_varlena};
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
@@ -74,6 +74,23 @@ impl StreamedRow<'_> {
             }
             // SAFETY: values of such a type are varlenas; the row lives.
             Layout::Varying => unsafe { with_varlena(value, visit) },
+        }
+    }
+
+    /// Gives `visit` so many of the first bytes of a value that is not NULL, or all that it has. No
+    /// more is fetched of what lies elsewhere.
+    pub(crate) fn with_first_bytes<T>(
+        &self,
+        column: usize,
+        most: usize,
+        visit: impl FnOnce(&[u8]) -> T,
+    ) -> T {
+        match self.columns[column].layout {
+            // SAFETY: values of such a type are varlenas; the row lives.
+            Layout::Varying => unsafe { with_start(self.values[column], most, visit) },
+            Layout::ByValue(_) | Layout::Fixed(_) => {
+                self.with_bytes(column, |bytes| visit(&bytes[..most.min(bytes.len())]))
+            }
         }
     }
 

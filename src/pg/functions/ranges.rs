@@ -105,8 +105,8 @@ fn dp_range_sums_of_numbers(
     method: Option<&str>,
     name: Option<&str>,
     amount: Option<&str>,
-    max_amount: Option<i64>,
-    min_amount: Option<i64>,
+    max_amount: Option<AnyNumeric>,
+    min_amount: Option<AnyNumeric>,
     amount_unit: Option<AnyNumeric>,
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let ranges = some_ranges(ranges, "ranges")?;
@@ -130,8 +130,8 @@ macro_rules! of_times {
             method: Option<&str>,
             name: Option<&str>,
             amount: Option<&str>,
-            max_amount: Option<i64>,
-            min_amount: Option<i64>,
+            max_amount: Option<AnyNumeric>,
+            min_amount: Option<AnyNumeric>,
             amount_unit: Option<AnyNumeric>,
         ) -> Result<
             TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,

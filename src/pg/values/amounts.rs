@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 /// The SQL functions' arguments about amounts.
 pub(crate) struct AmountArguments<'a> {
     pub(crate) amount: Option<&'a str>,
-    pub(crate) max_amount: Option<i64>,
-    pub(crate) min_amount: Option<i64>,
+    pub(crate) max_amount: Option<AnyNumeric>,
+    pub(crate) min_amount: Option<AnyNumeric>,
     pub(crate) amount_unit: Option<AnyNumeric>,
 }
 
@@ -21,6 +21,8 @@ pub(crate) struct Amounts {
     /// In units.
     pub(crate) bounds: AmountBounds,
     pub(crate) unit: AmountUnit,
+    /// Whether nothing was said of it.
+    pub(crate) is_default_unit: bool,
     /// As they were given, for the ledger.
     about: Map<String, Value>,
 }
@@ -31,8 +33,9 @@ impl AmountArguments<'_> {
     /// Errors: a bound or unit that is missing, without meaning, or does not fit.
     pub(crate) fn amounts(self) -> Result<Option<Amounts>> {
         let AmountArguments { amount, max_amount, min_amount, amount_unit } = self;
-        let min = required(min_amount, "min_amount")?;
-        let unit_text = required(amount_unit, "amount_unit")?.normalize().to_string();
+        let min = required(min_amount, "min_amount")?.normalize().to_string();
+        let is_default_unit = amount_unit.is_none();
+        let unit_text = amount_unit.map_or("1".to_string(), |unit| unit.normalize().to_string());
         let unit = AmountUnit::parse(&unit_text).ok_or_else(|| {
             invalid(
                 format!(
@@ -47,8 +50,8 @@ impl AmountArguments<'_> {
         let Some(column) = amount else {
             let given = [
                 (max_amount.is_some(), "max_amount"),
-                (min != 0, "min_amount"),
-                (unit != AmountUnit::ONE, "amount_unit"),
+                (min != "0", "min_amount"),
+                (!is_default_unit, "amount_unit"),
             ];
             return match given.into_iter().find(|(is_given, _)| *is_given) {
                 None => Ok(None),
@@ -58,7 +61,7 @@ impl AmountArguments<'_> {
                 )),
             };
         };
-        let max = max_amount.ok_or_else(|| {
+        let max = max_amount.map(|max| max.normalize().to_string()).ok_or_else(|| {
             error(
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 "max_amount must be given where amounts are summed",
@@ -68,32 +71,40 @@ impl AmountArguments<'_> {
                  public: choose it without looking.",
             )
         })?;
-        let whole = |argument: &str, bound: i64| {
+        let whole = |argument: &str, bound: &str| {
             unit.whole(bound).ok_or_else(|| {
                 invalid(
-                    format!("{argument} {bound} is no whole multiple of amount_unit {unit_text}"),
-                    "Amounts are rounded to such multiples: choose bounds that are some.",
+                    format!(
+                        "{argument} {bound:.40} is no whole multiple of amount_unit {unit_text}"
+                    ),
+                    "Amounts are rounded to such multiples: choose bounds that are some, with at \
+                     most 18 digits before the point.",
                 )
             })
         };
-        let (least, most) = (whole("min_amount", min)?, whole("max_amount", max)?);
+        let (least, most) = (whole("min_amount", &min)?, whole("max_amount", &max)?);
         let bounds = AmountBounds::new(least, most).ok_or_else(|| {
             invalid(
                 format!(
                     "max_amount must be at least min_amount and not both 0, got {max} and {min}"
                 ),
-                "Amounts are clamped to lie between them.",
+                "Amounts are clamped to lie between them; min_amount is 0 unless given.",
             )
         })?;
         let about = [
             ("amount", json!(column)),
-            ("min_amount", json!(min)),
-            ("max_amount", json!(max)),
+            ("min_amount", number(&min)),
+            ("max_amount", number(&max)),
             ("amount_unit", json!(unit_text)),
         ];
         let about = about.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-        Ok(Some(Amounts { column: column.to_string(), bounds, unit, about }))
+        Ok(Some(Amounts { column: column.to_string(), bounds, unit, is_default_unit, about }))
     }
+}
+
+/// A decimal number as JSON has it, or as text if it has none.
+fn number(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
 impl Amounts {
@@ -119,7 +130,10 @@ impl Amounts {
     }
 }
 
-/// The units in a value of type numeric, by its bytes; beyond all bounds for an infinite one, none
+/// How many of a numeric's first bytes are looked at: its header, and the digits that matter.
+pub(crate) const BYTES_OF_NUMERIC: usize = 4 + 2 * AmountUnit::DIGITS;
+
+/// The units in a value of type numeric, by these bytes; beyond all bounds for an infinite one, none
 /// for NaN.
 pub(crate) fn units_of_numeric(unit: AmountUnit, bytes: &[u8]) -> Option<i64> {
     match Numeric::of_bytes(bytes)? {
