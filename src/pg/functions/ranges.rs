@@ -192,28 +192,18 @@ fn of_dataset(
     let mut about = about(questions.bounds, Some((column, questions.axis)));
     about.extend(amounts.iter().flat_map(Amounts::about));
 
-    let mut asked_ranges = Vec::new();
-    let mut parameters = Value::from(about.clone());
-    if name.is_some() {
-        asked_ranges = asked(&ranges, questions.axis.type_oid())?;
-        parameters["ranges"] = asked_ranges.iter().map(AskedRange::text).collect();
-        parameters["value_type"] = type_name(questions.axis.type_oid()).into();
-        parameters["epsilon"] = json!(epsilon);
-        parameters["delta"] = json!(delta);
-        parameters["method"] = json!(method);
-    }
-    let promise = promised(name, Some(dataset_name), parameters)?;
+    let (asked_ranges, mut parameters) = described(name, &ranges, questions.axis)?;
+    parameters.extend(about.clone());
+    parameters.extend(spent(epsilon, delta, method));
+    let promise = promised(name, Some(dataset_name), parameters.into())?;
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
-        let Questions { axis, bins, bounds } = questions;
+        let Questions { axis, bounds, .. } = questions;
         let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
         let weight = amounts.as_ref().map(|amounts| amounts.weight(rows_per_unit));
         let weight = weight.transpose()?.unwrap_or(rows_per_unit);
-        // the questions are known: what they do not tell apart need not be measured apart
-        let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
-        let cells = RangeCells::of(&bins, bounds.bins());
-        let questions: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
+        let (cells, questions) = joined(&questions);
         progress.phase(Phase::Planning);
         let plan = plan(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
         progress.phase(Phase::Checking);
@@ -239,7 +229,44 @@ fn of_dataset(
     Ok(TableIterator::new(rows))
 }
 
-pub(super) fn type_name(type_oid: Oid) -> &'static str {
+/// The cells that answer the questions, and which of them each asks for: the questions are known, so
+/// what they do not tell apart need not be measured apart.
+pub(super) fn joined(questions: &Questions) -> (RangeCells, Vec<Range<usize>>) {
+    let Questions { bins, bounds, .. } = questions;
+    let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(*bounds, *bins)).collect();
+    let cells = RangeCells::of(&bins, bounds.bins());
+    let questions = bins.iter().map(|bins| cells.within(bins)).collect();
+    (cells, questions)
+}
+
+/// What is stored of the ranges under a name, if there is one, and how they are told apart from
+/// others that could be asked for by it.
+pub(super) fn described(
+    name: Option<&str>,
+    ranges: &[SqlRange],
+    axis: Axis,
+) -> Result<(Vec<AskedRange>, Map<String, Value>)> {
+    let mut parameters = Map::new();
+    if name.is_none() {
+        return Ok((Vec::new(), parameters));
+    }
+    let asked_ranges = asked(ranges, axis.type_oid())?;
+    parameters.insert("ranges".into(), asked_ranges.iter().map(AskedRange::text).collect());
+    parameters.insert("value_type".into(), type_name(axis.type_oid()).into());
+    Ok((asked_ranges, parameters))
+}
+
+/// The arguments that all releases of ranges have, as a name is asked for with them.
+pub(super) fn spent(
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    method: Option<&str>,
+) -> [(String, Value); 3] {
+    [("epsilon", json!(epsilon)), ("delta", json!(delta)), ("method", json!(method))]
+        .map(|(argument, value)| (argument.to_string(), value))
+}
+
+fn type_name(type_oid: Oid) -> &'static str {
     match type_oid {
         pg_sys::DATEOID => "date",
         pg_sys::TIMESTAMPOID => "timestamp",
@@ -249,7 +276,7 @@ pub(super) fn type_name(type_oid: Oid) -> &'static str {
 }
 
 /// The ranges as they are stored, with their grains as the session's time zone has them.
-pub(super) fn asked(ranges: &[SqlRange], type_oid: Oid) -> Result<Vec<AskedRange>> {
+fn asked(ranges: &[SqlRange], type_oid: Oid) -> Result<Vec<AskedRange>> {
     let ends: Vec<RangeEnds> = ranges.iter().map(|range| range.ends(type_oid)).collect();
     let grains = Spi::connect(|client| {
         let texts = |end: fn(&RangeEnds) -> &Option<String>| -> Vec<Option<String>> {
@@ -327,7 +354,7 @@ pub(super) fn about(bounds: BinBounds, column: Option<(&str, Axis)>) -> Map<Stri
 }
 
 /// The bins of a range by their positions; outside of the bounds there are none.
-pub(super) fn positions(bounds: BinBounds, bins: Option<BinRange>) -> Range<usize> {
+fn positions(bounds: BinBounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 

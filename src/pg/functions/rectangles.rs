@@ -1,19 +1,16 @@
 //! Sums over rectangles: releases of pairs of two columns of a dataset.
 
-use super::ranges::{positions, some_ranges};
+use super::ranges::{joined, some_ranges, spent};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, invalid, required, unfit_ranges};
 use crate::pg::release::named::{RectangleSums, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::interval::{BinRange, Questions, SqlRange};
-use crate::ranges::{
-    GridAxis, MethodChoice, PlanePlan, PlaneRelease, PlaneRequest, RangeCells, Rectangle,
-};
+use crate::ranges::{GridAxis, MethodChoice, PlanePlan, PlaneRelease, PlaneRequest, Rectangle};
 use crate::work::poll;
 use pgrx::prelude::*;
-use serde_json::{Map, Value, json};
-use std::ops::Range;
+use serde_json::{Map, Value};
 
 #[pg_extern(volatile, parallel_unsafe)]
 #[allow(clippy::too_many_arguments)] // the SQL function's arguments
@@ -75,21 +72,21 @@ fn dp_rectangle_sums(
 
     let asked_ends: Vec<_> =
         rows.bins.iter().zip(&columns.bins).map(|(r, c)| [r, c].map(ends)).collect();
-    let mut parameters = Value::from(about.clone());
+    let mut parameters = about.clone();
     for (argument, side) in [("row_ranges", 0), ("column_ranges", 1)] {
-        parameters[argument] = asked_ends.iter().map(|asked| text(asked[side])).collect();
+        let texts = asked_ends.iter().map(|asked| text(asked[side])).collect();
+        parameters.insert(argument.into(), texts);
     }
-    parameters["epsilon"] = json!(epsilon);
-    parameters["delta"] = json!(delta);
-    parameters["method"] = json!(method);
-    let promise = promised(name, Some(dataset_name), parameters)?;
+    parameters.extend(spent(epsilon, delta, method));
+    let promise = promised(name, Some(dataset_name), parameters.into())?;
 
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
-        // the questions are known: what they do not tell apart need not be measured apart
-        let (rows, of_rows) = joined(&rows);
-        let (columns, of_columns) = joined(&columns);
+        let (cells, of_rows) = joined(&rows);
+        let rows = GridAxis::new(rows.bounds, cells);
+        let (cells, of_columns) = joined(&columns);
+        let columns = GridAxis::new(columns.bounds, cells);
         let sides = of_rows.into_iter().zip(of_columns);
         let rectangles: Vec<Rectangle> =
             sides.map(|(rows, columns)| Rectangle { rows, columns }).collect();
@@ -122,16 +119,6 @@ fn dp_rectangle_sums(
     let rectangles = row_ranges.into_iter().zip(column_ranges).zip(released.answers);
     let rows = rectangles.map(|((row, column), (sum, stddev))| (row, column, sum, stddev));
     Ok(TableIterator::new(rows.collect::<Vec<_>>()))
-}
-
-/// An axis whose bins are joined to cells, and the cells of each question.
-fn joined(questions: &Questions) -> (GridAxis, Vec<Range<usize>>) {
-    let bounds = questions.bounds;
-    let bins: Vec<Range<usize>> =
-        questions.bins.iter().map(|bins| positions(bounds, *bins)).collect();
-    let cells = RangeCells::of(&bins, bounds.bins());
-    let asked = bins.iter().map(|bins| cells.within(bins)).collect();
-    (GridAxis::new(bounds, cells), asked)
 }
 
 fn ends(range: &Option<BinRange>) -> (Option<i64>, Option<i64>) {

@@ -1,21 +1,21 @@
 //! Range sums of all regions of a dataset's hierarchy.
 
-use super::ranges::{about, asked, positions, request, some_ranges, type_name};
+use super::ranges::{about, described, joined, request, some_ranges, spent};
 use crate::hierarchy::Tree;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::region_reading::Values;
 use crate::pg::errors::{Failure, Result, all_required, internal, required, unfit_ranges};
-use crate::pg::release::named::{AllRegionSums, AskedRange, RegionSums, promised};
+use crate::pg::release::named::{AllRegionSums, RegionSums, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::interval::{Questions, SqlRange};
 use crate::ranges::{
-    MAX_BINS, RangeCells, RangePlanError, RegionPlan, RegionRelease, RegionRequest, RegionTree,
+    MAX_BINS, RangePlanError, RegionPlan, RegionRelease, RegionRequest, RegionTree,
 };
 use crate::work::poll;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::ops::Range;
 
 type Rows = TableIterator<
@@ -121,28 +121,18 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let column = required(value_column, "value_column")?;
     let shares = arguments.budget_shares.map(|shares| all_required(shares, "budget_shares"));
     let shares = shares.transpose()?;
-    let Questions { axis, bins, bounds } = questions;
+    let Questions { axis, bounds, .. } = questions;
     let about = about(bounds, Some((column, axis)));
 
-    let mut asked_ranges: Vec<AskedRange> = Vec::new();
-    let mut parameters = Value::from(about.clone());
-    if name.is_some() {
-        asked_ranges = asked(&ranges, axis.type_oid())?;
-        parameters["ranges"] = asked_ranges.iter().map(AskedRange::text).collect();
-        parameters["value_type"] = type_name(axis.type_oid()).into();
-        parameters["epsilon"] = json!(epsilon);
-        parameters["delta"] = json!(delta);
-        parameters["method"] = json!(method);
-        parameters["budget_shares"] = json!(shares);
-    }
-    let promise = promised(name, Some(dataset_name), parameters)?;
+    let (asked_ranges, mut parameters) = described(name, &ranges, axis)?;
+    parameters.extend(about.clone());
+    parameters.extend(spent(epsilon, delta, method));
+    parameters.insert("budget_shares".into(), json!(shares));
+    let promise = promised(name, Some(dataset_name), parameters.into())?;
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
-        // the questions are known: what they do not tell apart need not be measured apart
-        let bins: Vec<Range<usize>> = bins.iter().map(|bins| positions(bounds, *bins)).collect();
-        let cells = RangeCells::of(&bins, bounds.bins());
-        let questions: Vec<Range<usize>> = bins.iter().map(|bins| cells.within(bins)).collect();
+        let (cells, questions) = joined(&questions);
         let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
         let request =
             request(cells.count(), epsilon, delta, method, rows_per_unit, Some(&questions))?;

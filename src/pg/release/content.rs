@@ -68,7 +68,7 @@ pub(crate) struct StoredNumbers<'a> {
     pub(super) scale: f64,
 }
 
-/// A range that was asked, of many regions.
+/// A range that was asked.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredRange<'a> {
     #[serde(borrow)]
@@ -91,11 +91,7 @@ pub(crate) struct StoredRegionSums<'a> {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredSum<'a> {
     #[serde(borrow)]
-    pub(super) grain: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) lower: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) upper: Option<Cow<'a, str>>,
+    pub(super) range: StoredRange<'a>,
     pub(super) sum: f64,
     pub(super) stddev: f64,
 }

@@ -107,13 +107,9 @@ pub(crate) struct RangeSums<'a> {
 
 impl Storable for RangeSums<'_> {
     fn content(&self) -> Content<'_> {
-        let sums = self.asked.iter().zip(&self.answers).map(|(asked, &(sum, stddev))| StoredSum {
-            grain: asked.grain.as_str().into(),
-            lower: asked.lower.as_deref().map(Into::into),
-            upper: asked.upper.as_deref().map(Into::into),
-            sum,
-            stddev,
-        });
+        let asked = self.asked.iter().zip(&self.answers);
+        let sums =
+            asked.map(|(asked, &(sum, stddev))| StoredSum { range: asked.stored(), sum, stddev });
         Content::RangeSums(sums.collect())
     }
 

@@ -172,11 +172,20 @@ fn insert_measurements(release: i64, measurements: &[StoredNumbers]) -> Result<(
     Ok(())
 }
 
-fn insert_sums(release: i64, sums: &[StoredSum]) -> Result<()> {
+/// The grains of ranges, their lower and their upper ends.
+fn texts<'a>(
+    ranges: impl Iterator<Item = &'a StoredRange<'a>> + Clone,
+) -> [Vec<Option<String>>; 3] {
     let text = |end: &Option<Cow<str>>| end.as_deref().map(str::to_string);
-    let grains: Vec<&str> = sums.iter().map(|sum| sum.grain.as_ref()).collect();
-    let lowers: Vec<Option<String>> = sums.iter().map(|sum| text(&sum.lower)).collect();
-    let uppers: Vec<Option<String>> = sums.iter().map(|sum| text(&sum.upper)).collect();
+    [
+        ranges.clone().map(|range| Some(range.grain.to_string())).collect(),
+        ranges.clone().map(|range| text(&range.lower)).collect(),
+        ranges.map(|range| text(&range.upper)).collect(),
+    ]
+}
+
+fn insert_sums(release: i64, sums: &[StoredSum]) -> Result<()> {
+    let [grains, lowers, uppers] = texts(sums.iter().map(|sum| &sum.range));
     let values: Vec<f64> = sums.iter().map(|sum| sum.sum).collect();
     let deviations: Vec<f64> = sums.iter().map(|sum| sum.stddev).collect();
     Spi::run_with_args(
@@ -197,10 +206,7 @@ fn insert_sums(release: i64, sums: &[StoredSum]) -> Result<()> {
 }
 
 fn insert_asked(release: i64, ranges: &[StoredRange]) -> Result<()> {
-    let text = |end: &Option<Cow<str>>| end.as_deref().map(str::to_string);
-    let grains: Vec<&str> = ranges.iter().map(|range| range.grain.as_ref()).collect();
-    let lowers: Vec<Option<String>> = ranges.iter().map(|range| text(&range.lower)).collect();
-    let uppers: Vec<Option<String>> = ranges.iter().map(|range| text(&range.upper)).collect();
+    let [grains, lowers, uppers] = texts(ranges.iter());
     Spi::run_with_args(
         "INSERT INTO dp.release_range (release, n, grain, lower_bound, upper_bound) \
          SELECT $1, t.n - 1, t.grain, t.lower, t.upper \
