@@ -32,8 +32,24 @@ impl AmountBounds {
         self.least < 0
     }
 
-    pub(super) fn clamped(self, amount: i64) -> i64 {
+    /// The bound that an amount is beyond, or the amount.
+    pub fn clamped(self, amount: i64) -> i64 {
         amount.clamp(self.least, self.most)
+    }
+
+    /// How many amounts there are between the bounds. None beyond `u64`.
+    pub fn number(self) -> Option<u64> {
+        self.most.abs_diff(self.least).checked_add(1)
+    }
+
+    /// Which of the amounts between the bounds one that is clamped is, from 0.
+    pub fn place(self, amount: i64) -> u64 {
+        self.clamped(amount).abs_diff(self.least)
+    }
+
+    /// The amount in a place.
+    pub fn of_place(self, place: u64) -> i64 {
+        self.least.saturating_add_unsigned(place)
     }
 }
 

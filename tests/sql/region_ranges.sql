@@ -53,6 +53,27 @@ SELECT function, epsilon, delta, rho < 2, parameters->>'value_column' AS value_c
        jsonb_array_length(parameters->'measurements') AS levels
   FROM dp.ledger WHERE dataset = 'people' ORDER BY id DESC LIMIT 1;
 
+-- amounts: clamped to their bounds, rounded to the unit; rows without one, without an age or a known county add nothing
+ALTER TABLE person ADD COLUMN spent numeric, ADD COLUMN points int;
+UPDATE person SET spent = (ARRAY[10.004, 250, -3, 0.005, NULL, 99.99, 5, 'NaN', 7, 8, 1])[id], points = (ARRAY[4, -9, 3, 2, 1, NULL, 7, 5, 6, 8, -1])[id];
+SELECT level, path, range, round(sum::numeric, 2) AS sum, stddev < 0.01 AS exact
+  FROM dp_region_range_sums('people', 'age', '{"[0,18)", "[18,)"}', 1e8, bounds => '[0,100)', amount => 'spent', max_amount => 100, amount_unit => 0.01);
+SELECT level, path, round(sum) AS sum
+  FROM dp_region_range_sums('people', 'age', '{"(,)"}', 1e6, bounds => '[0,100)', amount => 'points', min_amount => -5, max_amount => 5);
+-- the noise hides the largest amount; the ledger says which
+SELECT round(a.stddev / b.stddev) AS times
+  FROM dp_region_range_sums('people', 'age', '{"[0,18)"}', 1, amount => 'points', max_amount => 3, min_amount => -50) AS a
+  JOIN dp_region_range_sums('people', 'age', '{"[0,18)"}', 1) AS b USING (path) WHERE a.level = 0;
+SELECT parameters->>'amount' AS amount, parameters->'min_amount' AS min_amount, parameters->'max_amount' AS max_amount, parameters->>'amount_unit' AS amount_unit
+  FROM dp.ledger WHERE dataset = 'people' AND parameters ? 'amount' ORDER BY id DESC LIMIT 1;
+-- a name keeps the amounts apart
+SELECT count(*) FROM dp_region_range_sums('people', 'age', '{"[0,18)"}', 1, name => 'points', amount => 'points', max_amount => 3);
+SELECT * FROM error_of($$SELECT dp_region_range_sums('people', 'age', '{"[0,18)"}', 1, name => 'points', amount => 'points', max_amount => 4)$$);
+SELECT e.* FROM (VALUES
+    ($$amount => 'spent', max_amount => 9$$), ($$amount => 'points'$$), ($$max_amount => 9$$), ($$amount => 'born', max_amount => 9$$), ($$amount => 'none', max_amount => 9$$),
+    ($$amount => 'points', max_amount => 4294967295, min_amount => -1$$), ($$amount => 'points', max_amount => 4294967296$$)) AS c (arguments),
+  error_of(format($$SELECT dp_region_range_sums('people', 'age', '{"[0,18)"}', 1, %s)$$, arguments)) AS e;
+
 -- units with several rows: of ann's hundred rows one counts
 CREATE TABLE visit (fips int, who text, hour int);
 INSERT INTO visit SELECT 1, 'ann', 9 FROM generate_series(1, 100);

@@ -23,7 +23,7 @@ pub(crate) struct BinReading {
 }
 
 /// What a row adds to its bin. No operator and no cast of SQL takes part, which could fail on a row.
-enum ReadAmount {
+pub(super) enum ReadAmount {
     One,
     /// Of an integer column.
     Integer(AmountUnit),
@@ -32,7 +32,7 @@ enum ReadAmount {
 
 impl ReadAmount {
     /// Errors: the column is of another type; nothing says what numerics are rounded to.
-    fn of(amounts: Option<&Amounts>, entities: &Relation) -> Result<ReadAmount> {
+    pub(super) fn of(amounts: Option<&Amounts>, entities: &Relation) -> Result<ReadAmount> {
         let Some(Amounts { column, unit, is_default_unit, .. }) = amounts else {
             return Ok(ReadAmount::One);
         };
@@ -55,15 +55,14 @@ impl ReadAmount {
         }
     }
 
-    /// In units. None for NULL and NaN.
-    fn units(&self, row: &StreamedRow) -> Option<i64> {
+    /// In units. None for NULL and NaN. `column`: its place in the row, if there is one.
+    pub(super) fn units(&self, row: &StreamedRow, column: usize) -> Option<i64> {
         match self {
             ReadAmount::One => Some(1),
-            ReadAmount::Integer(unit) => row.integer(1).map(|amount| unit.of_integer(amount)),
-            ReadAmount::Numeric(_) if !row.has_all(1..2) => None,
-            ReadAmount::Numeric(unit) => {
-                row.with_first_bytes(1, BYTES_OF_NUMERIC, |bytes| units_of_numeric(*unit, bytes))
-            }
+            ReadAmount::Integer(unit) => row.integer(column).map(|amount| unit.of_integer(amount)),
+            ReadAmount::Numeric(_) if !row.has_all(column..column + 1) => None,
+            ReadAmount::Numeric(unit) => row
+                .with_first_bytes(column, BYTES_OF_NUMERIC, |bytes| units_of_numeric(*unit, bytes)),
         }
     }
 }
@@ -138,7 +137,7 @@ impl Reading for BinReading {
         let bounds = sums.bounds();
         let Ok(()) = rows.open(receipt).run(|row| {
             if let Some(value) = row.integer(0)
-                && let Some(amount) = amount.units(row)
+                && let Some(amount) = amount.units(row, 1)
             {
                 sums.add(axis.bin(value, bounds), amount);
             }

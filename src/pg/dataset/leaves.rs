@@ -197,21 +197,21 @@ impl Leaves {
 }
 
 impl KnownGroups {
-    /// The rows of entities of known groups: the key's columns, then a value, of which `number` makes
-    /// what `visit` gets with the number of the region, if anything.
+    /// The rows of entities of known groups: the key's columns, then others, of which `number`,
+    /// told the first one's place, makes what `visit` gets with the number of the region, if anything.
     pub(crate) fn visit(
         mut self,
         rows: Query,
-        number: impl Fn(i64) -> u32,
+        number: impl Fn(&StreamedRow, usize) -> Option<u32>,
         mut visit: impl FnMut(u32, u32),
     ) {
         let key = 0..self.width;
         let Ok(()) = rows.run(|row| {
             if row.has_all(key.clone())
-                && let Some(value) = row.integer(key.end)
+                && let Some(entities) = number(row, key.end)
             {
                 self.keys.put(row, key.clone());
-                let (key, entities) = (self.keys.finish(), number(value));
+                let key = self.keys.finish();
                 self.sizes.tell(GroupRow { key, region: None, entities }, &mut visit);
             }
             Ok::<_, Infallible>(())

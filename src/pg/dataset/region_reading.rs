@@ -1,17 +1,19 @@
-//! The exact counts of a column's values in every leaf region: planned before the charge, when the
-//! public table of groups is read, too; read after it.
+//! The exact counts of a column's values in every leaf region, or the sums of another column's
+//! amounts: planned before the charge, when the public table of groups is read, too; read after it.
 
+use super::bin_reading::ReadAmount;
 use super::leaf_reading::DatasetTables;
 use super::leaves::{KnownGroups, Leaves};
 use super::query::Query;
 use super::reading::Reading;
 use super::source::{Source, distinct, quoted};
+use super::stream::StreamedRow;
 use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, internal, invalid, too_many_regions};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
+use crate::pg::values::amounts::Amounts;
 use crate::pg::values::interval::Axis;
-use crate::ranges::{BinBounds, RangeCells};
-use pgrx::spi::quote_identifier;
+use crate::ranges::{AmountBounds, BinBounds, RangeCells, SignedSums};
 use std::convert::Infallible;
 
 /// The values that a release will count, and the regions.
@@ -22,7 +24,7 @@ pub(crate) struct RegionReading {
     rows: SealedRows<Query>,
     /// None where the root is the only region, and all rows are its own.
     groups: Option<KnownGroups>,
-    values: Values,
+    counted: Counted,
 }
 
 /// How values become cells.
@@ -32,34 +34,80 @@ pub(crate) struct Values {
     pub(crate) cells: RangeCells,
 }
 
-impl Values {
-    /// Those outside of the bounds count in the nearest bin.
-    fn cell(&self, value: i64) -> usize {
-        self.cells.of_bin(self.bounds.nearest(self.axis.bin(value, self.bounds)))
+/// What a row adds to which cell, as one number, which is kept for each row while the region of its
+/// group is looked up: the cell's, and among those of a cell the amount's.
+struct Counted {
+    values: Values,
+    amount: ReadAmount,
+    of_each: AmountBounds,
+    /// How many there are.
+    amounts: u64,
+}
+
+impl Counted {
+    /// Error: more cells and amounts than there are numbers.
+    fn new(values: Values, amount: ReadAmount, amounts: Option<&Amounts>) -> Result<Counted> {
+        let of_each = amounts.map_or(AmountBounds::COUNTED, |amounts| amounts.bounds);
+        let cells = values.cells.count() as u64;
+        let all = of_each.number().and_then(|amounts| amounts.checked_mul(cells));
+        match (of_each.number(), all) {
+            (Some(amounts), Some(all)) if all <= 1 << 32 => {
+                Ok(Counted { values, amount, of_each, amounts })
+            }
+            _ => Err(invalid(
+                format!(
+                    "amount_unit is too small: the amounts from min_amount to max_amount, in units, \
+                     times the {cells} cells that the ranges divide the bins into must be at most \
+                     2^32"
+                ),
+                "A thousandth of the largest amount is fine enough: the noise hides what is smaller.",
+            )),
+        }
+    }
+
+    /// Values outside of the bounds count in the nearest bin, NULL in none. An amount beyond its
+    /// bounds is taken for the nearest one, a row without an amount adds nothing.
+    fn number(&self, row: &StreamedRow, value: usize) -> Option<u32> {
+        let Values { axis, bounds, cells } = &self.values;
+        let bin = bounds.nearest(axis.bin(row.integer(value)?, *bounds));
+        let amount = self.of_each.place(self.amount.units(row, value + 1)?);
+        // below 2^32, as there are no more
+        Some((cells.of_bin(bin) as u64 * self.amounts + amount) as u32)
+    }
+
+    /// The cell and the amount of a number.
+    fn taken_apart(&self, number: u32) -> (usize, i64) {
+        let number = u64::from(number);
+        ((number / self.amounts) as usize, self.of_each.of_place(number % self.amounts))
     }
 }
 
 impl Source {
-    /// Plans the counting of a column's values in every leaf region, and reads the public table of
-    /// groups. To be called after [`Source::check`], under the snapshot under which the private rows
+    /// Plans the counting of a column's values in every leaf region, or the summing of amounts, and
+    /// reads the public table of groups. To be called after [`Source::check`], under the snapshot under which the private rows
     /// will be read: each group is in one region, so a row counts in one.
     ///
     /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden; its
-    /// regions are not public; keys that are not told apart by their bytes; too many regions.
+    /// regions are not public; keys that are not told apart by their bytes; too many regions; the
+    /// column of amounts has none, or they are too many.
     pub(crate) fn prepare_region_bins(
         &self,
         column: &str,
         values: Values,
+        amounts: Option<&Amounts>,
     ) -> Result<RegionReading> {
         let tables = DatasetTables::open(self)?;
         self.check_values(&tables.entities, column, values.axis)?;
+        let amount = ReadAmount::of(amounts, &tables.entities)?;
+        let counted = Counted::new(values, amount, amounts)?;
         let name = &tables.entities.name;
         let mut leaves = Leaves::new(1, &self.hierarchy_layout(&tables)?)?;
         let depth = self.hierarchy.len();
         if depth == 0 {
             leaves.add_root().map_err(too_many_regions)?;
         }
-        let column_of_rows = quote_identifier(column);
+        let mut columns = vec![column.to_string()];
+        columns.extend(amounts.map(|amounts| amounts.column.clone()));
         let (rows, groups) = match &tables.groups {
             Some(groups) => {
                 let Some(key_layout) = self.key_layout(&tables)? else {
@@ -71,13 +119,14 @@ impl Source {
                     ));
                 };
                 let groups = self.read_groups(&tables, groups, &mut leaves, &key_layout)?;
-                let rows = self.used_rows(name, &distinct(&self.group_key, &[column.to_string()]));
-                let columns = [quoted(&self.group_key), vec![column_of_rows]].concat().join(", ");
+                let rows = self.used_rows(name, &distinct(&self.group_key, &columns));
+                let columns = quoted(&[self.group_key.as_slice(), &columns].concat()).join(", ");
                 (format!("SELECT {columns} FROM {rows}"), Some(groups))
             }
             None if depth == 0 => {
-                let rows = self.used_rows(name, std::slice::from_ref(&column_of_rows));
-                (format!("SELECT {column_of_rows} FROM {rows}"), None)
+                let rows = self.used_rows(name, &distinct(&columns, &[]));
+                let columns = quoted(&columns).join(", ");
+                (format!("SELECT {columns} FROM {rows}"), None)
             }
             None => {
                 return Err(invalid(
@@ -100,39 +149,39 @@ impl Source {
             places[number as usize] = leaf;
         }
         let rows = tables.seal(&rows, 0)?;
-        Ok(RegionReading { tree, leaves: places, rows, groups, values })
+        Ok(RegionReading { tree, leaves: places, rows, groups, counted })
     }
 }
 
 impl Reading for RegionReading {
-    /// The regions, and the counts of the cells, leaf after leaf.
-    type Truth = (Tree, Vec<u64>);
+    /// The regions, and the sums of the cells, leaf after leaf.
+    type Truth = (Tree, SignedSums);
 
-    /// NULL counts nowhere, and so does a row of no known group.
+    /// A row of no known group counts nowhere.
     fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<Self::Truth, Failure> {
-        let RegionReading { tree, leaves, rows, groups, values } = self;
-        let cells = values.cells.count();
-        let mut counts = vec![0u64; tree.leaves().len() * cells];
-        let mut count = |leaf: usize, cell: usize| {
-            let count = &mut counts[leaf * cells + cell];
-            *count = count.saturating_add(1);
+        let RegionReading { tree, leaves, rows, groups, counted } = self;
+        let cells = counted.values.cells.count();
+        let mut sums = SignedSums::empty(tree.leaves().len() * cells, counted.of_each);
+        let mut count = |leaf: usize, number: u32| {
+            let (cell, amount) = counted.taken_apart(number);
+            sums.add(leaf * cells + cell, amount);
         };
         let rows = rows.open(receipt);
         match groups {
             Some(groups) => groups.visit(
                 rows,
-                |value| values.cell(value) as u32,
-                |region, cell| count(leaves[region as usize], cell as usize),
+                |row, value| counted.number(row, value),
+                |region, number| count(leaves[region as usize], number),
             ),
             None => {
                 let Ok(()) = rows.run(|row| {
-                    if let Some(value) = row.integer(0) {
-                        count(0, values.cell(value));
+                    if let Some(number) = counted.number(row, 0) {
+                        count(0, number);
                     }
                     Ok::<_, Infallible>(())
                 });
             }
         }
-        Ok((tree, counts))
+        Ok((tree, sums))
     }
 }

@@ -200,9 +200,7 @@ fn of_dataset(
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
         let Questions { axis, bounds, .. } = questions;
-        let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
-        let weight = amounts.as_ref().map(|amounts| amounts.weight(rows_per_unit));
-        let weight = weight.transpose()?.unwrap_or(rows_per_unit);
+        let weight = weight(dataset, amounts.as_ref())?;
         let (cells, questions) = joined(&questions);
         progress.phase(Phase::Planning);
         let plan = plan(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
@@ -227,6 +225,12 @@ fn of_dataset(
     let rows = ranges.into_iter().zip(released.answers);
     let rows: Vec<AnswerRow> = rows.map(|(range, (sum, stddev))| (range, sum, stddev)).collect();
     Ok(TableIterator::new(rows))
+}
+
+/// How far a unit of privacy moves the counts, or the sums of amounts.
+pub(super) fn weight(dataset: &Dataset, amounts: Option<&Amounts>) -> Result<u32> {
+    let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
+    amounts.map_or(Ok(rows_per_unit), |amounts| amounts.weight(rows_per_unit))
 }
 
 /// The cells that answer the questions, and which of them each asks for: the questions are known, so

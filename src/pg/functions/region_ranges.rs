@@ -1,18 +1,20 @@
 //! Range sums of all regions of a dataset's hierarchy.
 
-use super::ranges::{about, described, joined, request, some_ranges, spent};
+use super::ranges::{about, described, joined, request, some_ranges, spent, weight};
 use crate::hierarchy::Tree;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::region_reading::Values;
-use crate::pg::errors::{Failure, Result, all_required, internal, required, unfit_ranges};
+use crate::pg::errors::{Result, all_required, internal, required, unfit_ranges};
 use crate::pg::release::named::{AllRegionSums, RegionSums, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::values::amounts::{AmountArguments, Amounts};
 use crate::pg::values::interval::{Questions, SqlRange};
 use crate::ranges::{
-    MAX_BINS, RangePlanError, RegionPlan, RegionRelease, RegionRequest, RegionTree,
+    AmountUnit, MAX_BINS, RangePlanError, RegionPlan, RegionRelease, RegionRequest, RegionTree,
 };
 use crate::work::poll;
+use pgrx::AnyNumeric;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
 use serde_json::json;
@@ -38,6 +40,7 @@ struct Arguments<'a> {
     method: Option<&'a str>,
     budget_shares: Option<Vec<Option<f64>>>,
     name: Option<&'a str>,
+    amounts: AmountArguments<'a>,
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -52,6 +55,10 @@ fn dp_region_range_sums_of_numbers(
     method: Option<&str>,
     budget_shares: Option<Vec<Option<f64>>>,
     name: Option<&str>,
+    amount: Option<&str>,
+    max_amount: Option<AnyNumeric>,
+    min_amount: Option<AnyNumeric>,
+    amount_unit: Option<AnyNumeric>,
 ) -> Result<
     TableIterator<
         'static,
@@ -66,8 +73,9 @@ fn dp_region_range_sums_of_numbers(
 > {
     let ranges = some_ranges(ranges, "ranges")?;
     let questions = Questions::of_numbers(&ranges, bounds.as_ref(), "bounds")?;
+    let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
     let arguments =
-        Arguments { dataset, value_column, epsilon, delta, method, budget_shares, name };
+        Arguments { dataset, value_column, epsilon, delta, method, budget_shares, name, amounts };
     of_dataset(arguments, ranges, questions)
 }
 
@@ -86,6 +94,10 @@ macro_rules! of_times {
             method: Option<&str>,
             budget_shares: Option<Vec<Option<f64>>>,
             name: Option<&str>,
+            amount: Option<&str>,
+            max_amount: Option<AnyNumeric>,
+            min_amount: Option<AnyNumeric>,
+            amount_unit: Option<AnyNumeric>,
         ) -> Result<
             TableIterator<
                 'static,
@@ -101,8 +113,17 @@ macro_rules! of_times {
             let ranges = some_ranges(ranges, "ranges")?;
             let bin_width = required(bin_width, "bin_width")?;
             let questions = Questions::of_times($type, &ranges, bounds.as_ref(), bin_width)?;
-            let arguments =
-                Arguments { dataset, value_column, epsilon, delta, method, budget_shares, name };
+            let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
+            let arguments = Arguments {
+                dataset,
+                value_column,
+                epsilon,
+                delta,
+                method,
+                budget_shares,
+                name,
+                amounts,
+            };
             of_dataset(arguments, ranges, questions)
         }
     };
@@ -121,8 +142,10 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let column = required(value_column, "value_column")?;
     let shares = arguments.budget_shares.map(|shares| all_required(shares, "budget_shares"));
     let shares = shares.transpose()?;
+    let amounts = arguments.amounts.amounts()?;
     let Questions { axis, bounds, .. } = questions;
-    let about = about(bounds, Some((column, axis)));
+    let mut about = about(bounds, Some((column, axis)));
+    about.extend(amounts.iter().flat_map(Amounts::about));
 
     let (asked_ranges, mut parameters) = described(name, &ranges, axis)?;
     parameters.extend(about.clone());
@@ -133,23 +156,23 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
         let (cells, questions) = joined(&questions);
-        let rows_per_unit = dataset.source.max_rows_per_unit.unsigned_abs();
-        let request =
-            request(cells.count(), epsilon, delta, method, rows_per_unit, Some(&questions))?;
+        let weight = weight(dataset, amounts.as_ref())?;
+        let request = request(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
         asked.of_rows(
             |source| {
                 let values = Values { axis, bounds, cells };
-                let reading = source.prepare_region_bins(column, values)?;
+                let reading = source.prepare_region_bins(column, values, amounts.as_ref())?;
                 progress.phase(Phase::Planning);
                 let tree = shape(&reading.tree)?;
                 check_answers(tree.regions(), questions.len())?;
                 let plan = RegionPlan::new(RegionRequest { ranges: request, tree, shares });
                 Ok((plan.map_err(unfit_ranges)?, reading))
             },
-            |(tree, counts), receipt, words| {
+            |(tree, sums), receipt, words| {
                 progress.phase(Phase::Measuring);
-                let release = receipt.release(counts, words);
-                let regions = answers(&tree, &release, &questions)?;
+                let release = receipt.release(sums, words);
+                let unit = amounts.as_ref().map_or(AmountUnit::ONE, |amounts| amounts.unit);
+                let regions = answers(&tree, &release, &questions, unit);
                 Ok(AllRegionSums { asked: &asked_ranges, regions })
             },
         )
@@ -185,7 +208,8 @@ fn answers(
     tree: &Tree,
     release: &RegionRelease,
     questions: &[Range<usize>],
-) -> std::result::Result<Vec<RegionSums>, Failure> {
+    unit: AmountUnit,
+) -> Vec<RegionSums> {
     let variances = questions.iter().map(|question| {
         poll();
         release.level_variances(question.clone())
@@ -193,13 +217,14 @@ fn answers(
     let variances: Vec<Vec<f64>> = variances.collect();
     let regions = tree.regions().iter().enumerate().map(|(region, of_tree)| {
         poll();
-        let sum = |question: &Range<usize>| release.sum(region, question.clone());
-        let deviation = |of_levels: &Vec<f64>| release.variance(region, of_levels).sqrt();
+        let sum = |question: &Range<usize>| unit.amount(release.sum(region, question.clone()));
+        let deviation =
+            |of_levels: &Vec<f64>| unit.amount(release.variance(region, of_levels).sqrt());
         RegionSums {
             path: of_tree.path.clone(),
             sums: questions.iter().map(sum).collect(),
             deviations: variances.iter().map(deviation).collect(),
         }
     });
-    Ok(regions.collect())
+    regions.collect()
 }

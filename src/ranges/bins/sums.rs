@@ -16,7 +16,8 @@ pub struct BinSums {
     sums: SignedSums,
 }
 
-/// Sums of positive and of negative amounts.
+/// Sums of positive and of negative amounts, of places in whatever order: bins, cells, cells of
+/// regions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedSums {
     pub(in crate::ranges) above: Vec<u64>,
@@ -24,12 +25,34 @@ pub struct SignedSums {
     pub(in crate::ranges) below: Option<Vec<u64>>,
 }
 
+impl SignedSums {
+    /// Of no row.
+    pub fn empty(places: usize, amounts: AmountBounds) -> SignedSums {
+        let above = vec![0; places];
+        let below = amounts.has_negative().then(|| above.clone());
+        SignedSums { above, below }
+    }
+
+    /// Adds an amount that is within the bounds which the sums were made for.
+    #[inline]
+    pub fn add(&mut self, place: usize, amount: i64) {
+        let sum = match &mut self.below {
+            Some(below) if amount < 0 => &mut below[place],
+            _ => &mut self.above[place],
+        };
+        *sum = sum.saturating_add(amount.unsigned_abs());
+    }
+
+    /// Of other places, each list by itself.
+    pub(in crate::ranges) fn map(&self, of: impl Fn(&[u64]) -> Vec<u64>) -> SignedSums {
+        SignedSums { above: of(&self.above), below: self.below.as_deref().map(of) }
+    }
+}
+
 impl BinSums {
     /// Of no row.
     pub fn empty(bounds: BinBounds, amounts: AmountBounds) -> BinSums {
-        let zeros = vec![0; bounds.bins()];
-        let below = amounts.has_negative().then(|| zeros.clone());
-        BinSums { bounds, amounts, sums: SignedSums { above: zeros, below } }
+        BinSums { bounds, amounts, sums: SignedSums::empty(bounds.bins(), amounts) }
     }
 
     pub fn bounds(&self) -> BinBounds {
@@ -40,21 +63,11 @@ impl BinSums {
     /// if that lies outside of the bounds.
     #[inline]
     pub fn add(&mut self, bin: i64, amount: i64) {
-        let amount = self.amounts.clamped(amount);
-        let bin = self.bounds.nearest(bin);
-        let sum = match &mut self.sums.below {
-            Some(below) if amount < 0 => &mut below[bin],
-            _ => &mut self.sums.above[bin],
-        };
-        *sum = sum.saturating_add(amount.unsigned_abs());
+        self.sums.add(self.bounds.nearest(bin), self.amounts.clamped(amount));
     }
 
     /// The sums of the cells.
     pub fn of_cells(&self, cells: &RangeCells) -> SignedSums {
-        let SignedSums { above, below } = &self.sums;
-        SignedSums {
-            above: cells.sums(above),
-            below: below.as_ref().map(|below| cells.sums(below)),
-        }
+        self.sums.map(|sums| cells.sums(sums))
     }
 }

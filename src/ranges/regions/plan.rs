@@ -8,6 +8,7 @@ use super::tree::RegionTree;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::RandomWords;
 use crate::privacy::Epsilon;
+use crate::ranges::bins::sums::SignedSums;
 use crate::ranges::error::RangePlanError;
 use crate::ranges::limits::MAX_BINS;
 use crate::ranges::mechanism::RangeMechanism;
@@ -187,22 +188,22 @@ impl Costs for RegionPlan {
 }
 
 impl<P> Receipt<RegionPlan, P> {
-    /// Measures all regions and adds exact noise. `counts`: of rows, one per bin, leaf after leaf.
+    /// Measures all regions and adds exact noise. `sums`: one per bin, leaf after leaf, of amounts
+    /// within the bounds whose weight the plan is made for.
     ///
     /// # Panics
-    /// If the counts are those of another number of leaves or bins.
+    /// If the sums are those of another number of leaves or bins.
     pub fn release<R: RandomWords + ?Sized>(
         self,
-        counts: Vec<u64>,
+        sums: SignedSums,
         words: &mut R,
     ) -> RegionRelease {
         let plan = self.into_mechanism();
-        let counted = plan.tree.leaves().len() * plan.whole.bins();
-        assert_eq!(counts.len(), counted, "counts of other leaves or bins");
+        let places = plan.tree.leaves().len() * plan.whole.bins();
+        assert_eq!(sums.above.len(), places, "sums of other leaves or bins");
         let width = plan.whole.reconstruction_length();
         let combination = plan.combination();
-        let mut estimates =
-            super::release::measured(&plan.tree, &plan.levels, counts, width, words);
+        let mut estimates = super::release::measured(&plan.tree, &plan.levels, sums, width, words);
         combination.combine(&mut estimates, width);
         let coefficients = combination.coefficients();
         RegionRelease::new(plan.tree.clone(), plan.levels, coefficients, estimates)

@@ -2,16 +2,17 @@
 
 use super::combination::Combination;
 use super::plan::{RegionPlan, RegionRequest};
-use super::release::{RegionRelease, sums};
+use super::release::{RegionRelease, of_parents};
 use super::shapes::Shapes;
 use super::tree::RegionTree;
 use crate::charge::Receipt;
 use crate::noise::{SystemWords, words_from_system};
 use crate::privacy::{Epsilon, zcdp_epsilon};
+use crate::ranges::measurements::difference;
 use crate::ranges::properties::{close, cost, least_squares, strategy};
 use crate::ranges::{
-    Loss, MethodChoice, RangeMethod, RangePlan, RangePlanError, RangeRequest, TargetRanges,
-    Workload,
+    AmountBounds, Loss, MethodChoice, RangeMethod, RangePlan, RangePlanError, RangeRequest,
+    SignedSums, TargetRanges, Workload,
 };
 use proptest::prelude::*;
 use std::ops::Range;
@@ -51,6 +52,10 @@ fn asked(bins: usize, epsilon: f64, delta: f64, method: &str) -> RangeRequest {
 fn plan(ranges: RangeRequest, tree: &RegionTree, shares: Option<&[f64]>) -> RegionPlan {
     let shares = shares.map(<[f64]>::to_vec);
     RegionPlan::new(RegionRequest { ranges, tree: tree.clone(), shares }).unwrap()
+}
+
+fn counted(counts: &[u64]) -> SignedSums {
+    SignedSums { above: counts.to_vec(), below: None }
 }
 
 /// Falling from the leaves up.
@@ -137,7 +142,7 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
             .any(|word| name.starts_with(word));
         let best = is_best.then(|| least_squares(&rows, &noise));
         let mut words = words_from_system().unwrap();
-        let release = Receipt::uncharged(plan).release(vec![0; cells], &mut words);
+        let release = Receipt::uncharged(plan).release(counted(&vec![0; cells]), &mut words);
         for range in Workload::All.ranges(bins) {
             let of_levels = release.level_variances(range.clone());
             for region in 0..tree.regions() {
@@ -170,16 +175,21 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
 }
 
 /// The integers that are measured of all regions, each level's with its groups.
-fn measured(plan: &RegionPlan, tree: &RegionTree, counts: &[u64]) -> Vec<Vec<Vec<i64>>> {
-    let bins = counts.len() / tree.leaves().len();
-    let mut counts = counts.to_vec();
+fn measured(plan: &RegionPlan, tree: &RegionTree, sums: &SignedSums) -> Vec<Vec<Vec<i64>>> {
+    let bins = sums.above.len() / tree.leaves().len();
+    let mut sums = sums.clone();
     let mut all = Vec::new();
     for level in (0..tree.levels()).rev() {
         if level + 1 < tree.levels() {
-            counts = sums(tree, tree.level(level), &counts, bins);
+            sums = sums.map(|below| of_parents(tree, tree.level(level), below, bins));
         }
+        let line = |of: usize| of * bins..(of + 1) * bins;
+        let below = |of: usize| sums.below.as_ref().map(|below| &below[line(of)]);
+        let regions = 0..tree.level(level).len();
         all.push(match plan.mechanism(level) {
-            Some(mechanism) => counts.chunks(bins).map(|own| mechanism.measure(own)).collect(),
+            Some(mechanism) => {
+                regions.map(|of| difference(mechanism, &sums.above[line(of)], below(of))).collect()
+            }
             None => vec![],
         });
     }
@@ -202,7 +212,7 @@ fn no_unit_costs_more_than_is_charged_and_some_unit_costs_it() {
                 let plan = plan(asked, &tree, Some(&uneven_shares(tree.levels())));
                 let cells = tree.leaves().len() * bins;
                 let before: Vec<u64> = (0..cells as u64).map(|cell| 2 + cell * cell % 5).collect();
-                let measured_before = measured(&plan, &tree, &before);
+                let measured_before = measured(&plan, &tree, &counted(&before));
                 let mut tables = vec![before];
                 for _ in 0..rows {
                     let one_more = |table: &Vec<u64>| {
@@ -215,21 +225,60 @@ fn no_unit_costs_more_than_is_charged_and_some_unit_costs_it() {
                     };
                     tables = tables.iter().flat_map(one_more).collect();
                 }
-                let cost_of = |table: &Vec<u64>| -> f64 {
-                    let after = measured(&plan, &tree, table);
-                    let of_level = |level: usize| -> f64 {
-                        let Some(mechanism) = plan.mechanism(level) else { return 0.0 };
-                        let groups = mechanism.measurements().groups();
-                        let regions = measured_before[level].iter().zip(&after[level]);
-                        regions.map(|(before, after)| cost(groups, before, after)).sum()
-                    };
-                    (0..tree.levels()).map(of_level).sum()
+                let cost_of = |table: &Vec<u64>| {
+                    cost_of(&plan, &measured_before, &measured(&plan, &tree, &counted(table)))
                 };
                 let largest = tables.iter().map(cost_of).fold(0.0, f64::max);
-                let charged = if delta > 0.0 { plan.rho() } else { plan.epsilon().value() };
-                let ratio = largest / charged;
+                let ratio = largest / charged(&plan);
                 assert!((1.0 - 1e-12..=1.0).contains(&ratio), "{method}, {rows} rows: {ratio}");
             }
+        }
+    }
+}
+
+/// Of all levels and regions.
+fn cost_of(plan: &RegionPlan, before: &[Vec<Vec<i64>>], after: &[Vec<Vec<i64>>]) -> f64 {
+    let of_level = |(level, (before, after)): (usize, (&Vec<Vec<i64>>, &Vec<Vec<i64>>))| -> f64 {
+        let Some(mechanism) = plan.mechanism(level) else { return 0.0 };
+        let groups = mechanism.measurements().groups();
+        before.iter().zip(after).map(|(before, after)| cost(groups, before, after)).sum()
+    };
+    before.iter().zip(after).enumerate().map(of_level).sum()
+}
+
+fn charged(plan: &RegionPlan) -> f64 {
+    if plan.delta() > 0.0 { plan.rho() } else { plan.epsilon().value() }
+}
+
+/// Every amount that a row can have, within its bounds and beyond, in any leaf and bin, costs at most
+/// what is charged for its weight; and some amount costs nearly that.
+#[test]
+fn no_amount_costs_more_than_is_charged_and_some_amount_costs_it() {
+    let (bins, tree) = (3, tree(&[&[2], &[2, 1]]));
+    let places = tree.leaves().len() * bins;
+    for (least, most) in [(0, 4), (-3, 2), (2, 3), (-2, -1)] {
+        let amounts = AmountBounds::new(least, most).unwrap();
+        let weight = amounts.weight(1).unwrap();
+        let with = |sums: &SignedSums, place: usize, amount: i64| {
+            let mut sums = sums.clone();
+            sums.add(place, amounts.clamped(amount));
+            sums
+        };
+        let none = SignedSums::empty(places, amounts);
+        let some = (0..places).fold(none, |sums, place| with(&sums, place, 5 - place as i64));
+        for (method, delta) in
+            [("flat", 0.0), ("tree_consistent:2", 0.0), ("gaussian", 1e-6), ("cascade:2", 1e-6)]
+        {
+            let asked = RangeRequest { rows_per_unit: weight, ..asked(bins, 0.7, delta, method) };
+            let plan = plan(asked, &tree, Some(&uneven_shares(tree.levels())));
+            let before = measured(&plan, &tree, &some);
+            let rows = (0..places).flat_map(|place| (-6..=6).map(move |amount| (place, amount)));
+            let largest = rows
+                .map(|(place, amount)| measured(&plan, &tree, &with(&some, place, amount)))
+                .map(|after| cost_of(&plan, &before, &after))
+                .fold(0.0, f64::max);
+            let ratio = largest / charged(&plan);
+            assert!((1.0 - 1e-12..=1.0).contains(&ratio), "{method}, {least} to {most}: {ratio}");
         }
     }
 }
@@ -336,7 +385,7 @@ fn errors_are_as_stated() {
         let mut moments = vec![(0.0, 0.0); tree.regions() * ranges.len()];
         for _ in 0..releases {
             let plan = plan(asked(bins, 1.0, delta, method), &tree, Some(&[0.2, 0.3, 0.5]));
-            let release = Receipt::uncharged(plan).release(counts.clone(), &mut words);
+            let release = Receipt::uncharged(plan).release(counted(&counts), &mut words);
             for (i, range) in ranges.iter().enumerate() {
                 let of_levels = release.level_variances(range.clone());
                 for region in 0..tree.regions() {
@@ -400,7 +449,7 @@ fn what_cannot_be_planned_is_refused_by_the_name_of_its_argument() {
 }
 
 fn released(plan: RegionPlan, counts: &[u64], words: &mut SystemWords) -> RegionRelease {
-    Receipt::uncharged(plan).release(counts.to_vec(), words)
+    Receipt::uncharged(plan).release(counted(counts), words)
 }
 
 fn random_tree() -> impl Strategy<Value = RegionTree> {

@@ -3,7 +3,8 @@
 use super::level::MeasuredLevel;
 use super::tree::RegionTree;
 use crate::noise::RandomWords;
-use crate::ranges::measurements::noisy;
+use crate::ranges::bins::sums::SignedSums;
+use crate::ranges::measurements::noisy_difference;
 use crate::ranges::mechanism::RangeMechanism;
 use crate::work::done;
 use std::ops::Range;
@@ -20,34 +21,38 @@ pub struct RegionRelease {
 }
 
 /// Measures every region of the levels that have a share of the budget: `width` numbers that
-/// answers follow from, zeros for the other regions. `counts`: of the bins, leaf after leaf.
+/// answers follow from, zeros for the other regions. `sums`: of the bins, leaf after leaf.
 pub(super) fn measured<R: RandomWords + ?Sized>(
     tree: &RegionTree,
     levels: &[Option<MeasuredLevel>],
-    mut counts: Vec<u64>,
+    mut sums: SignedSums,
     width: usize,
     words: &mut R,
 ) -> Vec<f64> {
-    let bins = counts.len() / tree.leaves().len();
+    let bins = sums.above.len() / tree.leaves().len();
     let mut estimates = vec![0.0; tree.regions() * width];
     for (level, measured) in levels.iter().enumerate().rev() {
         let regions = tree.level(level);
         if level + 1 < levels.len() {
-            counts = sums(tree, regions.clone(), &counts, bins);
+            sums = sums.map(|below| of_parents(tree, regions.clone(), below, bins));
         }
+        let SignedSums { above, below } = &sums;
         let Some(MeasuredLevel { mechanism, .. }) = measured else { continue };
-        for (region, counts) in regions.zip(counts.chunks(bins)) {
+        for (place, region) in regions.enumerate() {
             done(width as u64);
-            let own = mechanism.reconstruct(&noisy(&**mechanism, counts, words));
+            let line = place * bins..(place + 1) * bins;
+            let below = below.as_ref().map(|below| &below[line.clone()]);
+            let noisy = noisy_difference(&**mechanism, &above[line], below, words);
+            let own = mechanism.reconstruct(&noisy);
             estimates[region * width..(region + 1) * width].copy_from_slice(&own);
         }
     }
     estimates
 }
 
-/// The counts of regions from those of the level below. Sums beyond `u64` stay at its end, which
+/// The sums of regions from those of the level below. What is beyond `u64` stays at its end, which
 /// keeps the distance of neighbours.
-pub(super) fn sums(
+pub(super) fn of_parents(
     tree: &RegionTree,
     regions: Range<usize>,
     below: &[u64],
