@@ -60,3 +60,16 @@ COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, numeric, numeric, numeric)
     IS 'releases how many rows of regions lie in ranges of timestamps with time zone, or sums of amounts';
 
+
+CREATE FUNCTION @extschema@.dp_explain_region_ranges(
+        dataset text, bins bigint, epsilon float8, delta float8 DEFAULT 0,
+        method text DEFAULT 'auto', budget_shares float8[] DEFAULT NULL,
+        workload text DEFAULT 'all')
+    RETURNS TABLE (level int, level_name text, regions bigint, share float8, method text,
+                   mean_variance float8, max_variance float8)
+    AS 'MODULE_PATHNAME', 'dp_explain_region_ranges_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_explain_region_ranges(
+        text, bigint, float8, float8, text, float8[], text)
+    IS 'the exact variance of the answers of each level''s regions, before anything is spent';

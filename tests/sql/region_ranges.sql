@@ -109,3 +109,18 @@ SELECT e.* FROM (VALUES
     ($$'people', 'age', (SELECT array_agg(int8range(i, i + 1)) FROM generate_series(1, 3000000) AS i), 1$$)) AS c (arguments),
   error_of(format('SELECT dp_region_range_sums(%s)', arguments)) AS e;
 SELECT name, epsilon_spent FROM dp.datasets WHERE name IN ('local', 'sized', 'weighed', 'none') ORDER BY name;
+
+-- what to expect, from the table of groups alone: what the release then has
+SELECT level, level_name, regions, share, method FROM dp_explain_region_ranges('people', 1, 1);
+SELECT bool_and(abs(e.mean_variance / r.variance - 1) < 1e-9) AS as_released
+  FROM dp_explain_region_ranges('people', 3, 0.5, workload => 'all', method => 'flat', budget_shares => '{0.2,0.3,0.5}') AS e
+  JOIN (SELECT level, avg(stddev ^ 2) AS variance
+          FROM dp_region_range_sums('people', 'age', '{"[0,10)","[10,20)","[20,30)","[0,20)","[10,30)","[0,30)"}', 0.5, bounds => '[0,30)', method => 'flat', budget_shares => '{0.2,0.3,0.5}')
+         GROUP BY level) AS r USING (level);
+SELECT level, level_name, round(mean_variance::numeric, 3) AS mean, round(max_variance::numeric, 3) AS max FROM dp_explain_region_ranges('visits', 16, 1, 1e-6, 'cascade', '{0.2,0.3,0.5}', 'prefix');
+SELECT level, level_name, regions, share FROM dp_explain_region_ranges('flat', 16, 1);
+SELECT e.* FROM (VALUES
+    ($$'local', 8, 1$$), ($$'sized', 8, 1$$), ($$'none', 8, 1$$), ($$'nobody', 8, 1$$), ($$NULL, 8, 1$$), ($$'people', NULL, 1$$), ($$'people', 8, NULL$$), ($$'people', 0, 1$$),
+    ($$'people', 8, 1, NULL$$), ($$'people', 8, 0$$), ($$'people', 8, 1, 0, 'tree'$$), ($$'people', 8, 1, 0, 'gaussian'$$), ($$'people', 8, 1, 0, 'auto', '{1}'$$), ($$'people', 8, 1, workload => 'some'$$),
+    ($$'people', 16777217, 1$$)) AS c (arguments),
+  error_of(format('SELECT dp_explain_region_ranges(%s)', arguments)) AS e;

@@ -69,7 +69,7 @@ impl ReadAmount {
 
 impl Source {
     /// Error: the rows are groups, of which one entity more or less changes a size.
-    pub(super) fn check_rows_are_entities(&self) -> Result<()> {
+    pub(crate) fn check_rows_are_entities(&self) -> Result<()> {
         if self.size_column.is_some() {
             return Err(invalid(
                 "range sums have no meaning for a dataset with size_column",

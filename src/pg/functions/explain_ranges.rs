@@ -5,6 +5,14 @@ use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::ranges::{ExplainRequest, ExplainedMethod, Workload, explain};
 use pgrx::prelude::*;
 
+pub(super) fn parsed(workload: Option<&str>) -> Result<Workload> {
+    let word = required(workload, "workload")?;
+    Workload::parse(word).ok_or_else(|| {
+        let known = Workload::WORDS.map(|(word, _)| word).join(", ");
+        invalid(format!("workload: unknown word \"{word}\""), format!("Valid workloads: {known}."))
+    })
+}
+
 /// Nothing is read, nothing spent.
 #[pg_extern(immutable, parallel_safe)]
 #[allow(clippy::type_complexity)] // the SQL function's columns
@@ -30,11 +38,7 @@ fn dp_explain_ranges(
 > {
     let (bins, epsilon) = (required(bins, "bins")?, required(epsilon, "epsilon")?);
     let delta = required(delta, "delta")?;
-    let word = required(workload, "workload")?;
-    let workload = Workload::parse(word).ok_or_else(|| {
-        let known = Workload::WORDS.map(|(word, _)| word).join(", ");
-        invalid(format!("workload: unknown word \"{word}\""), format!("Valid workloads: {known}."))
-    })?;
+    let workload = parsed(workload)?;
     let methods = methods.map(|methods| all_required(methods, "methods")).transpose()?;
     // what is below 2 is refused as a branching factor by its own name
     let branching = branching.map(|branching| u32::try_from(branching).unwrap_or(0));

@@ -16,6 +16,7 @@ mod datasets;
 mod explain_hierarchy;
 mod explain_ranges;
 mod explain_rectangles;
+mod explain_region_ranges;
 mod hierarchy;
 mod histogram;
 mod intervals;

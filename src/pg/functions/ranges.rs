@@ -318,12 +318,12 @@ fn plan(
     rows_per_unit: u32,
     questions: Option<&[Range<usize>]>,
 ) -> Result<RangePlan> {
-    let request = request(bins, epsilon, delta, method, rows_per_unit, questions)?;
+    let request = request(bins as i64, epsilon, delta, method, rows_per_unit, questions)?;
     RangePlan::new(request).map_err(unfit_ranges)
 }
 
 pub(super) fn request(
-    bins: usize,
+    bins: i64,
     epsilon: Option<f64>,
     delta: Option<f64>,
     method: Option<&str>,
@@ -338,7 +338,6 @@ pub(super) fn request(
     {
         method.target = TargetRanges::Ranges(questions.to_vec());
     }
-    let bins = bins as i64;
     Ok(RangeRequest { bins, epsilon, delta, rows_per_unit, method })
 }
 

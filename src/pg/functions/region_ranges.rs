@@ -157,7 +157,8 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
         let (dataset, progress) = (asked.dataset, asked.progress);
         let (cells, questions) = joined(&questions);
         let weight = weight(dataset, amounts.as_ref())?;
-        let request = request(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
+        let request =
+            request(cells.count() as i64, epsilon, delta, method, weight, Some(&questions))?;
         asked.of_rows(
             |source| {
                 let values = Values { axis, bounds, cells };
@@ -188,7 +189,7 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
 }
 
 /// The regions by numbers alone.
-fn shape(tree: &Tree) -> Result<RegionTree> {
+pub(super) fn shape(tree: &Tree) -> Result<RegionTree> {
     let fan_outs = |level: usize| -> Vec<usize> {
         tree.level(level).map(|region| tree.regions()[region].children.len()).collect()
     };

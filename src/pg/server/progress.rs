@@ -43,6 +43,7 @@ pub(crate) enum Function {
     ExplainHierarchy,
     ExplainRanges,
     ExplainRectangles,
+    ExplainRegionRanges,
     HierarchyConsistent,
     HierarchyIntervals,
     HierarchyRelease,
@@ -55,11 +56,12 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
         "dp_explain_rectangles",
+        "dp_explain_region_ranges",
         "dp_hierarchy_consistent",
         "dp_hierarchy_intervals",
         "dp_hierarchy_release",

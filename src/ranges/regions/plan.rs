@@ -17,9 +17,10 @@ use crate::ranges::parameters::{Parameters, RangeParameters};
 use crate::ranges::plan::RangePlan;
 use crate::ranges::planner::RangeRequest;
 use crate::ranges::spending::Price;
-use crate::ranges::workload::TargetRanges;
-use crate::work::poll;
+use crate::ranges::workload::{Spread, TargetRanges, Workload};
+use crate::work::{Paced, poll};
 use serde_json::{Value, json};
+use std::ops::Range;
 
 /// What a release of all regions' range sums is asked for.
 #[derive(Debug, Clone)]
@@ -120,6 +121,34 @@ impl RegionPlan {
         let variances = coefficients.iter().zip(variances.iter().cycle());
         let sum: f64 = variances.map(|(square, variance)| square * variance).sum();
         sum / self.tree.regions() as f64
+    }
+
+    /// Of each level, the mean and the maximum of the variances of its regions' answers to a
+    /// workload. The maximum is exact where the noise of the levels differs by a factor alone, as the
+    /// ranges with the largest variance are the same on all of them then, and else at least that.
+    pub fn spreads(&self, workload: Workload) -> Vec<Spread> {
+        let of_level = |level: &Option<MeasuredLevel>| {
+            poll();
+            level.as_ref().map_or(Spread::of([]), |level| level.mechanism.spread(workload))
+        };
+        let own: Vec<Spread> = self.levels.iter().map(of_level).collect();
+        let coefficients = self.combination().coefficients();
+        let of_region = |region: usize| {
+            let squares = coefficients[region * own.len()..(region + 1) * own.len()].iter();
+            squares.zip(&own).fold(Spread::of([]), |sum, (square, own)| Spread {
+                mean: sum.mean + square * own.mean,
+                max: sum.max + square * own.max,
+            })
+        };
+        let of_all = |regions: Range<usize>| {
+            let count = regions.len() as f64;
+            let sum = regions.paced().map(of_region).fold(Spread::of([]), |all, one| Spread {
+                mean: all.mean + one.mean,
+                max: all.max.max(one.max),
+            });
+            Spread { mean: sum.mean / count, ..sum }
+        };
+        (0..self.tree.levels()).map(|level| of_all(self.tree.level(level))).collect()
     }
 
     pub(super) fn combination(&self) -> Combination<'_> {

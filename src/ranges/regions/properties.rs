@@ -12,7 +12,7 @@ use crate::ranges::measurements::difference;
 use crate::ranges::properties::{close, cost, least_squares, strategy};
 use crate::ranges::{
     AmountBounds, Loss, MethodChoice, RangeMethod, RangePlan, RangePlanError, RangeRequest,
-    SignedSums, TargetRanges, Workload,
+    SignedSums, Spread, TargetRanges, Workload,
 };
 use proptest::prelude::*;
 use std::ops::Range;
@@ -323,6 +323,32 @@ fn no_plan_spends_more_than_it_charges() {
                     let spent = zcdp_epsilon(plan.rho(), delta).unwrap();
                     assert!(spent <= epsilon * (1.0 + 1e-14), "{word}: {spent}");
                 }
+            }
+        }
+    }
+}
+
+/// What is said beforehand is what the answers have.
+#[test]
+fn spreads_are_those_of_the_answers() {
+    for (name, tree, plan) in cases() {
+        let bins = plan.mechanism(tree.levels() - 1).unwrap().bins();
+        for workload in [Workload::All, Workload::Prefix, Workload::Nodes] {
+            let stated = plan.spreads(workload);
+            let squares = plan.combination().coefficients();
+            let variance = |region: usize, range: Range<usize>| -> f64 {
+                let of_level =
+                    |level: usize| plan.mechanism(level).map_or(0.0, |m| m.variance(range.clone()));
+                (0..tree.levels()).map(|l| squares[region * tree.levels() + l] * of_level(l)).sum()
+            };
+            for (level, stated) in stated.into_iter().enumerate() {
+                let all = tree
+                    .level(level)
+                    .flat_map(|region| workload.ranges(bins).map(move |range| (region, range)));
+                let own = Spread::of(all.map(|(region, range)| variance(region, range)));
+                assert!(close(own.mean, stated.mean), "{name}, {level}: {own:?} {stated:?}");
+                let largest = own.max * (1.0 - 1e-9)..own.max * 1.02;
+                assert!(largest.contains(&stated.max), "{name}, {level}: {own:?} {stated:?}");
             }
         }
     }
