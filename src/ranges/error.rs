@@ -206,7 +206,7 @@ impl RangePlanError {
             }
             RangePlanError::ShareCount { .. } => {
                 "Levels are counted from the root, which is a level of its own; leave \
-                 budget_shares out for the division with the least mean variance."
+                 budget_shares out to have it divided by exact variances."
                     .into()
             }
             RangePlanError::Share(_) => "Example for three levels: '{0.2,0.3,0.5}'.".into(),

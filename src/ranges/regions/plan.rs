@@ -28,7 +28,7 @@ pub struct RegionRequest {
     /// Of the bins of one region, and with the budget of all levels.
     pub ranges: RangeRequest,
     pub tree: RegionTree,
-    /// Of the budget, one per level; None: those with the least mean variance.
+    /// Of the budget, one per level; None: see [`Shapes::best_shares`].
     pub shares: Option<Vec<f64>>,
 }
 

@@ -355,7 +355,8 @@ fn spreads_are_those_of_the_answers() {
 }
 
 /// The mean over all regions and ranges, against the better of the two that need no combination:
-/// one release per level with equal shares, and the leaves alone. By the best method for each.
+/// one release per level with equal shares, and the leaves alone. By the best method for each. And
+/// the root is often much better than leaves that are added up.
 #[test]
 fn the_mean_is_at_most_that_of_levels_by_themselves_and_of_bottom_up() {
     let trees: [&[usize]; 9] =
@@ -382,10 +383,14 @@ fn the_mean_is_at_most_that_of_levels_by_themselves_and_of_bottom_up() {
                 let of_levels = of_levels.min(part.unwrap().mean_over(&target));
                 let bottom_up = mean(1.0) * (levels * tree.leaves().len()) as f64;
                 let rival = of_levels.min(bottom_up / tree.regions() as f64);
-                let own = plan(asked(bins, epsilon, delta, method), &tree, None).mean_variance();
-                let ratio = own / rival;
-                assert!(ratio <= 1.0 + 1e-9, "{fan_outs:?} {bins} {epsilon} {delta}: {ratio}");
-                gained += usize::from(ratio < 0.9);
+                let own = plan(asked(bins, epsilon, delta, method), &tree, None);
+                let ratio = own.mean_variance() / rival;
+                // a variance is taken to grow with the noise, which Laplace noise does but nearly
+                assert!(ratio <= 1.01, "{fan_outs:?} {bins} {epsilon} {delta}: {ratio}");
+                if let TargetRanges::Workload(workload) = target {
+                    let of_leaves = mean(1.0) * tree.leaves().len() as f64;
+                    gained += usize::from(own.spreads(workload)[0].mean < 0.1 * of_leaves);
+                }
             }
         }
     }

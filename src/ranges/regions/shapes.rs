@@ -1,17 +1,18 @@
 //! How the levels share a budget.
 //!
-//! What is made least is the mean variance over all regions and the ranges of the target, exactly,
-//! but that it is taken to grow with a level's noise as the mean of its groups does. No level drowns
-//! in that mean, however many regions the others have: with all of the budget in the leaves, each
-//! level's variances have the same sum, that of all leaves.
+//! What is made least is the geometric mean over the levels of the mean variance of a level's regions
+//! over the ranges of the target, so that no level is given up for another: a tenth off the root's
+//! variance is worth what a tenth off the counties' is, however many these are. Among all divisions
+//! by which the mean over all regions is not above that of either release that needs no combination:
+//! each level by itself with an equal share, and the leaves alone. In that mean no level drowns: with
+//! all of the budget in the leaves, each level's variances have the same sum, that of all leaves.
 //!
-//! It depends on the shape of the tree alone. Regions of one parent whose subtrees have the same
+//! It depends on the shape of the tree alone, exactly, but that a variance is taken to grow with a
+//! level's noise as the mean of its groups does. Regions of one parent whose subtrees have the same
 //! shape are alike, and there are far fewer kinds of them than regions.
 //!
-//! With Gaussian noise precisions are in proportion to shares, and the mean variance, a trace of the
-//! inverse of a matrix that is linear in them, is convex: a descent ends at the best division. With
-//! Laplace noise precisions go with the squares of shares, there can be several minima, and a
-//! descent from the leaves alone and one from equal shares end at none that is worse than either.
+//! There can be several minima; descents from the leaves alone and from equal shares end at none that
+//! is worse than either, and one of the two is a division that is allowed.
 
 use super::combination::joined;
 use super::tree::RegionTree;
@@ -22,6 +23,12 @@ use std::ops::Range;
 
 /// Shares are hundredths.
 const PARTS: usize = 100;
+
+/// Of the logarithms of means that are the same.
+const ROUNDOFF: f64 = 1e-9;
+
+/// More than any sum of logarithms of variances.
+const NOT_ALLOWED: f64 = 1e6;
 
 /// Regions that are alike, as a tree, the root first.
 struct Shape {
@@ -74,10 +81,17 @@ impl Shapes {
     /// The mean variance of a region's combined estimate, from the precisions of the levels' own;
     /// infinite where the leaves have none.
     pub(super) fn mean_variance(&self, precisions: &[f64]) -> f64 {
+        let levels = self.level_variances(precisions);
+        let all = levels.iter().fold((0.0, 0.0), |all, level| (all.0 + level.0, all.1 + level.1));
+        all.0 / all.1
+    }
+
+    /// Of each level the sum of those variances, and the number of its regions.
+    fn level_variances(&self, precisions: &[f64]) -> Vec<(f64, f64)> {
         let Shapes(shapes) = self;
         done(shapes.len() as u64);
         if precisions.last() == Some(&0.0) {
-            return f64::INFINITY;
+            return vec![(f64::INFINITY, 1.0); precisions.len()];
         }
         let mut up = vec![0.0; shapes.len()];
         let below = |up: &[f64], shape: &Shape| -> f64 {
@@ -91,27 +105,37 @@ impl Shapes {
         // down the tree a region keeps the part 1 - b of its variance, and gets the part b^2 of its
         // parent's, b its share of the children's variances
         let mut down = up.clone();
-        let (mut sum, mut regions) = (0.0, 0.0);
+        let mut levels = vec![(0.0, 0.0); precisions.len()];
         for (shape, of) in shapes.iter().enumerate() {
-            sum += of.regions * down[shape];
-            regions += of.regions;
+            let (sum, regions) = &mut levels[of.level];
+            *sum += of.regions * down[shape];
+            *regions += of.regions;
             let all = below(&up, of);
             for child in of.children.clone() {
                 let share = up[child] / all;
                 down[child] = up[child] * (1.0 - share) + share * share * down[shape];
             }
         }
-        sum / regions
+        levels
     }
 
-    /// The shares of the levels with the least mean variance. `precision`: of a level's own estimate
-    /// with such a share of the budget.
+    /// The best shares of the levels. `precision`: of a level's own estimate with such a share of the
+    /// budget.
     pub(super) fn best_shares(&self, levels: usize, precision: impl Fn(f64) -> f64) -> Vec<f64> {
         let share = |parts: usize| parts as f64 / PARTS as f64;
         let precisions: Vec<f64> = (0..=PARTS).map(|parts| precision(share(parts))).collect();
+        let mut leaves_alone = vec![0.0; levels];
+        leaves_alone[levels - 1] = precisions[PARTS];
+        let by_themselves = 1.0 / precision(1.0 / levels as f64);
+        let most = self.mean_variance(&leaves_alone).min(by_themselves);
         let (_, parts) = best_parts(levels, PARTS, |parts| {
             let precisions: Vec<f64> = parts.iter().map(|parts| precisions[*parts]).collect();
-            self.mean_variance(&precisions).ln()
+            let variances = self.level_variances(&precisions);
+            let all = variances.iter().fold((0.0, 0.0), |all, of| (all.0 + of.0, all.1 + of.1));
+            let excess = (all.0 / all.1 / most).ln();
+            let logarithms = variances.iter().map(|(sum, regions)| (sum / regions).ln());
+            // any that is allowed, before one that is not
+            if excess <= ROUNDOFF { logarithms.sum() } else { NOT_ALLOWED + excess }
         });
         parts.into_iter().map(share).collect()
     }
