@@ -238,12 +238,13 @@ fn no_unit_costs_more_than_is_charged_and_some_unit_costs_it() {
 
 /// Of all levels and regions.
 fn cost_of(plan: &RegionPlan, before: &[Vec<Vec<i64>>], after: &[Vec<Vec<i64>>]) -> f64 {
-    let of_level = |(level, (before, after)): (usize, (&Vec<Vec<i64>>, &Vec<Vec<i64>>))| -> f64 {
-        let Some(mechanism) = plan.mechanism(level) else { return 0.0 };
+    let mut sum = 0.0;
+    for (level, (before, after)) in before.iter().zip(after).enumerate() {
+        let Some(mechanism) = plan.mechanism(level) else { continue };
         let groups = mechanism.measurements().groups();
-        before.iter().zip(after).map(|(before, after)| cost(groups, before, after)).sum()
-    };
-    before.iter().zip(after).enumerate().map(of_level).sum()
+        sum += before.iter().zip(after).map(|(b, a)| cost(groups, b, a)).sum::<f64>();
+    }
+    sum
 }
 
 fn charged(plan: &RegionPlan) -> f64 {
