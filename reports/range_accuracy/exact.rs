@@ -29,19 +29,26 @@ fn sizes() -> impl Iterator<Item = usize> {
     (4..).map(|power| 1 << power)
 }
 
-/// The spread of some methods over a workload, for 2^4 to 2^16 bins.
+/// The spread of some methods over a workload, for 2^4 to 2^16 bins, or as many as they take.
 pub fn compare(
     methods: &[Method],
     workload: Workload,
     delta: f64,
 ) -> Result<Vec<Line>, Box<dyn Error>> {
-    let point = |method: Method, bins| -> Result<Point, Box<dyn Error>> {
-        let made: Made = method.make(bins, delta)?;
+    let point = |method: Method, bins| -> Result<Option<Point>, Box<dyn Error>> {
+        let made: Made = match method.make(bins, delta) {
+            Ok(made) => made,
+            Err(error) => match error.downcast_ref() {
+                Some(RangePlanError::MethodBins { .. }) => return Ok(None),
+                _ => return Err(error),
+            },
+        };
         let spread = made.mechanism().spread(workload);
-        Ok(Point { bins, branching: made.branching, rho: made.rho, spread })
+        Ok(Some(Point { bins, branching: made.branching, rho: made.rho, spread }))
     };
     let line = |&method: &Method| {
-        let points = sizes().take(13).map(|bins| point(method, bins)).collect::<Result<_, _>>()?;
+        let points = sizes().take(13).map(|bins| point(method, bins));
+        let points = points.filter_map(Result::transpose).collect::<Result<_, _>>()?;
         Ok(Line { method, points })
     };
     methods.iter().map(line).collect()

@@ -24,6 +24,7 @@ fn style(name: &str) -> Style {
         "tree (Laplace)" | "tree_consistent" => (120, 60, 170, Marker::Plus),
         "wavelet (Gaussian)" | "wavelet" => (0, 158, 115, Marker::Polygon(4, 0.0)),
         "cascade" => (200, 30, 90, Marker::Cross),
+        "minimax" | "minimax:prefix" => (0, 90, 60, Marker::Plus),
         "prefix" => (230, 159, 0, Marker::Polygon(3, 90.0)),
         "quad" => (200, 30, 90, Marker::Cross),
         BOUND => (60, 60, 60, Marker::None),

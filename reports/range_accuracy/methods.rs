@@ -44,16 +44,18 @@ const GAUSSIAN: [Method; 6] = [
 ];
 pub const OPTIMAL: Method = planned("optimal");
 pub const OPTIMAL_PREFIX: Method = planned("optimal:prefix");
+pub const MINIMAX: Method = planned("minimax");
+pub const MINIMAX_PREFIX: Method = planned("minimax:prefix");
 /// With Laplace noise, for comparison.
 pub const LAPLACE_TREE: Method =
     Method { name: "tree (Laplace)", how: How::Pure("tree_consistent") };
 
 pub fn for_all_ranges() -> Vec<Method> {
-    [&GAUSSIAN[..], &[OPTIMAL, LAPLACE_TREE]].concat()
+    [&GAUSSIAN[..], &[OPTIMAL, MINIMAX, LAPLACE_TREE]].concat()
 }
 
 pub fn for_prefixes() -> Vec<Method> {
-    [&GAUSSIAN[..], &[OPTIMAL_PREFIX, LAPLACE_TREE]].concat()
+    [&GAUSSIAN[..], &[OPTIMAL_PREFIX, MINIMAX_PREFIX, LAPLACE_TREE]].concat()
 }
 
 /// The methods that need no delta.

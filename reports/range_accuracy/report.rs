@@ -105,6 +105,7 @@ Methods that cannot keep up leave at the top.
 | `cascade` | their own, correlated input perturbation |
 | `prefix` | explicit factorisation |
 | `optimal` | in the place of HDMM: the closed form of a nearly optimal strategy for the workload |
+| `minimax` | not there: the least worst case that is known |
 | tree (Laplace) | not there: `tree_consistent` with Laplace noise, and the best branching factor |
 
 tree (Laplace) satisfies (ε, 0) and needs no δ. Asked for `tree_consistent` or `wavelet` at this ε and

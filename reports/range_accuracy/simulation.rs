@@ -1,6 +1,6 @@
 //! The largest error of a release, by releasing.
 
-use crate::methods::{Method, OPTIMAL_PREFIX, for_all_ranges};
+use crate::methods::{MINIMAX_PREFIX, Method, OPTIMAL_PREFIX, for_all_ranges};
 use crate::{DELTA, SEED};
 use pg_dp::ranges::RangeMechanism;
 use rand_chacha::ChaCha20Rng;
@@ -82,7 +82,7 @@ pub fn simulate(releases: usize) -> Result<Vec<Simulated>, Box<dyn Error>> {
 
 /// Of both workloads.
 fn methods() -> Vec<Method> {
-    for_all_ranges().into_iter().chain([OPTIMAL_PREFIX]).collect()
+    for_all_ranges().into_iter().chain([OPTIMAL_PREFIX, MINIMAX_PREFIX]).collect()
 }
 
 /// What a release of empty bins answers.

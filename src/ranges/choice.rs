@@ -9,8 +9,8 @@ use super::workload::{TargetRanges, Workload};
 use std::fmt;
 
 impl MethodChoice {
-    /// What "auto" chooses from: every method with noise for a delta, which may be 0, that takes so
-    /// many bins; trees with equal and with optimised budgets.
+    /// What "auto" chooses from: every method for a small mean variance with noise for a delta,
+    /// which may be 0, that takes so many bins; trees with equal and with optimised budgets.
     pub fn suitable(
         bins: i64,
         delta: f64,
@@ -18,6 +18,7 @@ impl MethodChoice {
     ) -> impl Iterator<Item = MethodChoice> {
         let methods = RangeMethod::ALL.iter().copied();
         let methods = methods
+            .filter(|method| method.descriptor().is_for_means())
             .filter(move |method| delta > 0.0 || method.is_pure())
             .filter(move |method| bins <= method.descriptor().most_bins() as i64);
         methods.flat_map(move |method| {
@@ -139,6 +140,7 @@ mod tests {
             "auto",
             "auto:nodes",
             "optimal:prefix",
+            "minimax:prefix",
             "tree",
             "tree:16",
             "cascade:3",

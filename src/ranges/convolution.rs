@@ -78,6 +78,22 @@ pub(crate) fn cyclic(a: &[f64], b: &[f64], period: usize, skip: usize, length: u
     values
 }
 
+/// The power series 1 / f to as many terms as f has, f_0 not being 0.
+pub(crate) fn reciprocal(f: &[i64]) -> Vec<f64> {
+    let f: Vec<f64> = f.iter().map(|&value| value as f64).collect();
+    let mut g = vec![1.0 / f[0]];
+    // Newton: with f g = 1 + z^m e, the terms m .. 2m of 1/f are those of -g e
+    while g.len() < f.len() {
+        poll();
+        let known = g.len();
+        let wanted = (2 * known).min(f.len());
+        let error = cyclic(&f[..wanted], &g, wanted + known, known, wanted - known);
+        let next = cyclic(&g, &error, 2 * known, 0, wanted - known);
+        g.extend(next.iter().map(|term| -term));
+    }
+    g
+}
+
 /// The discrete Fourier transform of `values`, filled up with zeros to `size`, at the frequencies
 /// 0 ..= size / 2.
 pub(crate) fn spectrum(values: impl Into<Vec<f64>>, size: usize) -> Vec<Complex<f64>> {

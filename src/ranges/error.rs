@@ -235,8 +235,8 @@ fn valid_methods(dimensions: Dimensions) -> String {
             let workloads = Workload::WORDS.map(|(word, _)| word).join(", ");
             format!(
                 "Valid methods: auto, {words}; {branching} and {last} also with a branching \
-                 factor, trees with budgets ({budgets}), auto and optimal with a workload \
-                 ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"."
+                 factor, trees with budgets ({budgets}), auto, optimal and minimax with a \
+                 workload ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"."
             )
         }
         Dimensions::Two => format!(

@@ -106,7 +106,7 @@ fn no_method_is_better_than_auto() {
 fn no_plan_spends_more_than_it_charges() {
     let words = RangeMethod::ALL.iter().map(|method| method.word());
     let words = words.chain(["auto", "tree:3", "tree:optimised", "tree_consistent:4:geometric"]);
-    for word in words.chain(["cascade:7", "optimal:nodes"]) {
+    for word in words.chain(["cascade:7", "optimal:nodes", "minimax:prefix"]) {
         for (epsilon, delta) in [(1.0, 0.0), (0.3, 1e-7), (5.0, 1e-3)] {
             // 70: amounts of that many units
             for rows in [1u32, 3, 70] {
@@ -176,6 +176,13 @@ fn what_cannot_be_planned_is_refused_by_the_name_of_its_argument() {
             1e-6,
             "optimal",
             "the number of bins for method \"optimal\" must be at most 1048576, got 1048577",
+        ),
+        (
+            (1 << 14) + 1,
+            1.0,
+            1e-6,
+            "minimax",
+            "the number of bins for method \"minimax\" must be at most 16384, got 16385",
         ),
         (8, -1.0, 0.0, "auto", "epsilon must be a positive, finite number, got -1"),
         (8, f64::NAN, 0.0, "auto", "epsilon must be a positive, finite number, got NaN"),

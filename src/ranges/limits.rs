@@ -6,3 +6,7 @@ pub const MAX_BINS: usize = 1 << 24;
 /// The most bins of the mechanisms whose measurements are convolutions: those take about 230 bytes
 /// of memory a bin, and a transform, which cannot be cancelled, about 0.1 seconds at this number.
 pub const MAX_CONVOLUTION_BINS: usize = 1 << 20;
+
+/// The most bins of the root with weights, whose prefixes' variances take time n^2: about 0.2
+/// seconds at this number.
+pub const MAX_WEIGHTED_BINS: usize = 1 << 14;

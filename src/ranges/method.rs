@@ -46,10 +46,13 @@ methods! {
     Prefix,
     /// The matrix mechanism with a strategy close to the best for its target.
     Optimal,
+    /// The square root of the matrix of all prefixes, its rows weighted for the least largest
+    /// variance over its target.
+    Minimax,
 }
 
 /// What a user asks for, in words: `auto[:<workload>]`, `optimal[:<workload>]`,
-/// `<tree>[:<branching>][:<budgets>]`, or a method, such as "tree_consistent:16:optimised".
+/// `minimax[:<workload>]`, `<tree>[:<branching>][:<budgets>]`, or a method, such as "tree_consistent:16:optimised".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodChoice {
     /// None: the one with the least mean variance over the target.

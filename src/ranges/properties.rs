@@ -42,6 +42,8 @@ pub(super) fn cases(bins: usize) -> Vec<RangeCase> {
         }
         add(name("prefix"), Box::new(PrefixFactorisation::new(bins, noise).unwrap()), true);
         for workload in [Workload::All, Workload::Prefix] {
+            let root = WeightedRoot::new(workload, bins, noise).unwrap();
+            add(name(&format!("minimax {workload:?}")), Box::new(root), true);
             let strategy = SineStrategy::new(workload, bins, noise).unwrap();
             add(name(&format!("optimal {workload:?}")), Box::new(strategy), true);
             // of many bins; that there is nothing in the others, estimates make no use of
@@ -383,7 +385,11 @@ fn errors_are_as_stated() {
     let words_of = ["flat", "tree", "tree:3", "tree_consistent:3", "tree_consistent", "quad"];
     let pure = words_of.into_iter().chain(["wavelet"]).map(|word| (word, 0.0));
     let gaussian = RangeMethod::ALL.iter().filter(|method| method.is_gaussian());
-    let gaussian = gaussian.map(|method| method.word()).chain(["cascade:3", "optimal:prefix"]);
+    let gaussian = gaussian.map(|method| method.word()).chain([
+        "cascade:3",
+        "optimal:prefix",
+        "minimax:prefix",
+    ]);
     for (word, delta) in pure.chain(gaussian.map(|word| (word, 1e-6))) {
         let plan = || RangePlan::new(asked::ranges(bins, 1.0, delta, word).unwrap()).unwrap();
         let variances: Vec<f64> =

@@ -172,6 +172,7 @@ mod tests {
             (9, "wavelet"),
             (11, "cascade:3"),
             (12, "optimal"),
+            (13, "minimax:prefix"),
         ] {
             let value = released(bins, method);
             let text = value.to_text();
@@ -219,7 +220,7 @@ mod tests {
         let plan = plan(MAX_CONVOLUTION_BINS as i64, 1.0, "flat");
         let target = Some(TargetRanges::Workload(Workload::All));
         let flat = plan.parameters().clone();
-        for method in [RangeMethod::Prefix, RangeMethod::Optimal] {
+        for method in [RangeMethod::Prefix, RangeMethod::Optimal, RangeMethod::Minimax] {
             let calibration = Calibration::together(0.1);
             let parameters =
                 RangeParameters { method, calibration, target: target.clone(), ..flat.clone() };

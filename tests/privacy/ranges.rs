@@ -274,6 +274,9 @@ fn gaussian_releases_keep_rho_and_delta() {
             one(4, "optimal:prefix"),
             two(3, "optimal"),
             two(3, "optimal:nodes"),
+            one(5, "minimax"),
+            one(4, "minimax:prefix"),
+            two(3, "minimax"),
         ],
     );
 }

@@ -2,9 +2,9 @@
 -- Without noise to speak of, every method gives the truth. With a delta Gaussian noise at epsilon = 1e6 has a variance of about 5e-7.
 SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
 CREATE VIEW method AS
-    SELECT word, delta FROM unnest('{auto,auto:nodes,flat,tree,tree:3,tree:4:geometric,tree_consistent,tree_consistent:2:optimised,quad,wavelet,gaussian,binary_tree,cascade,cascade:5,prefix,optimal,optimal:prefix,optimal:nodes}'::text[]) AS word,
+    SELECT word, delta FROM unnest('{auto,auto:nodes,flat,tree,tree:3,tree:4:geometric,tree_consistent,tree_consistent:2:optimised,quad,wavelet,gaussian,binary_tree,cascade,cascade:5,prefix,optimal,optimal:prefix,optimal:nodes,minimax,minimax:prefix}'::text[]) AS word,
            unnest('{0,1e-6}'::float8[]) AS delta
-     WHERE delta > 0 OR word !~ '^(gaussian|binary_tree|cascade|prefix|optimal)' OFFSET 0;
+     WHERE delta > 0 OR word !~ '^(gaussian|binary_tree|cascade|prefix|optimal|minimax)' OFFSET 0;
 SELECT word, delta, bool_and(abs(s.sum - truth) < 1e-2) AS right
   FROM method, LATERAL dp_range_sums(dp_range_release('[0,10){0:1, 3:2, 7:5, 9:1}', 1e6, delta, word), '{"[0,10)", "[3,8)", "[4,7)", "[-5,4)", "[9,99)"}') AS s
        JOIN unnest('{"[0,10)", "[3,8)", "[4,7)", "[-5,4)", "[9,99)"}'::int8range[], '{9,7,0,3,1}'::float8[]) AS t(range, truth) USING (range)
@@ -16,6 +16,9 @@ SELECT bool_and(round(dp_range_sum(dp_range_release('[5,6){5:7}', 1e6, delta, wo
 SELECT method, branching, round(mean_variance::numeric, 3) AS mean_variance, round(max_variance::numeric, 3) AS max_variance, round(svd_ratio::numeric, 3) AS svd_ratio, chosen
   FROM dp_explain_ranges(64, 1, 1e-6);
 SELECT method, branching, round(mean_variance::numeric, 3) AS mean_variance, round(svd_ratio::numeric, 3) AS svd_ratio, chosen FROM dp_explain_ranges(64, 1, 1e-6, 'prefix', '{cascade,prefix,optimal}');
+-- for the worst case, if it is named
+SELECT workload, method, round(mean_variance::numeric, 3) AS mean_variance, round(max_variance::numeric, 3) AS max_variance, chosen
+  FROM unnest('{all,prefix,nodes}'::text[]) AS workload, dp_explain_ranges(64, 1, 1e-6, workload, '{optimal,minimax}');
 SELECT method, branching, round(mean_variance::numeric, 3) AS mean_variance, round(svd_ratio::numeric, 3) AS svd_ratio, chosen FROM dp_explain_ranges(60, 1, 1e-6, 'nodes', '{flat,cascade,cascade:3,optimal,auto}');
 SELECT method, branching, chosen FROM dp_explain_ranges(64, 1, methods => '{flat,tree,tree_consistent,tree_consistent:4,quad}', branching => 16);
 SELECT e.method, abs(e.mean_variance - of_release.mean) < 1e-9 * e.mean_variance AS mean_as_stated, abs(e.max_variance - of_release.max) < 1e-9 * e.max_variance AS max_as_stated
@@ -25,7 +28,7 @@ SELECT e.method, abs(e.mean_variance - of_release.mean) < 1e-9 * e.mean_variance
                                      (SELECT array_agg(int8range(lo, hi)) FROM generate_series(0, 39) AS lo, generate_series(lo + 1, 40) AS hi))) AS of_release;
 -- parents are the sums of their children where the method promises it, and no tree without inference keeps that
 SELECT word, max(abs(whole - parts)) < 1e-6 AS adds_up
-  FROM unnest('{flat,tree,tree_consistent,quad,wavelet,gaussian,binary_tree,cascade,cascade:3,prefix,optimal}'::text[]) AS word,
+  FROM unnest('{flat,tree,tree_consistent,quad,wavelet,gaussian,binary_tree,cascade,cascade:3,prefix,optimal,minimax}'::text[]) AS word,
        LATERAL (SELECT dp_range_release('[0,64){3:9, 40:1000}', 0.1, 1e-6, word) AS r OFFSET 0) AS released,
        LATERAL (SELECT dp_range_sum(r, int8range(lo, lo + 2 * w)) AS whole, dp_range_sum(r, int8range(lo, lo + w)) + dp_range_sum(r, int8range(lo + w, lo + 2 * w)) AS parts
                   FROM unnest('{1,2,4,8,16,32}'::int[]) AS w, LATERAL generate_series(0, 63, 2 * w) AS lo) AS nodes
@@ -55,10 +58,10 @@ SELECT range, round((stddev ^ 2)::numeric, 3) AS variance FROM dp_range_sums(dp_
 -- arguments that are refused
 SELECT e.* FROM (VALUES ('0, 1'), ('-5, 1'), ('16777217, 1'), ('NULL, 1'), ('64, NULL'), ('64, 0'), ('64, 1, 1'), ('64, 1, NULL'), ('64, 1, 0, NULL'), ('64, 1, 0, ''some'''),
     ('64, 1, 0, ''all'', ''{tree,trie}'''), ('64, 1, 0, ''all'', ''{NULL}'''), ('64, 1, 0, ''all'', ''{cascade}'''), ('64, 1, 1e-6, ''all'', ''{cascade:1025}'''),
-    ('64, 1, branching => 1'), ('64, 1, branching => -1'), ('4194305, 1, 1e-6, ''all'', ''{optimal}'''), ('64, 1e-15'), ('64, 1, 1e-320'))
+    ('64, 1, branching => 1'), ('64, 1, branching => -1'), ('4194305, 1, 1e-6, ''all'', ''{optimal}'''), ('16385, 1, 1e-6, ''all'', ''{minimax}'''), ('64, 1e-15'), ('64, 1, 1e-320'))
     AS bad(arguments), error_of(format('SELECT dp_explain_ranges(%s)', arguments)) AS e;
 SELECT count(*) AS nothing_asked FROM dp_explain_ranges(64, 1, methods => '{}');
-SELECT e.* FROM (VALUES ('0, ''cascade'''), ('0, ''optimal'''), ('1e-6, ''cascade:1'''), ('1e-6, ''tree:0'''), ('1e-6, ''cascade:2:equal'''), ('1e-6, ''optimal:all:all'''), ('1e-6, ''flat:2'''))
+SELECT e.* FROM (VALUES ('0, ''cascade'''), ('0, ''optimal'''), ('0, ''minimax:prefix'''), ('1e-6, ''cascade:1'''), ('1e-6, ''tree:0'''), ('1e-6, ''cascade:2:equal'''), ('1e-6, ''optimal:all:all'''), ('1e-6, ''minimax:some'''), ('1e-6, ''flat:2'''))
     AS bad(arguments), error_of(format('SELECT dp_range_release(''[0,9){}'', 1, %s)', arguments)) AS e;
 
 -- values that no release function made

@@ -13,7 +13,7 @@ SELECT count(*) AS answers, min(sum) = max(sum) AS of_one_release
 SELECT r::jsonb->'lo' AS lo, r::jsonb->'hi' AS hi, r::text::dp_ranges::text = r::text AS same FROM released;
 -- byte for byte what PostgreSQL makes of the same text
 SELECT method, record_image_eq(ROW(r::jsonb), ROW(r::text::jsonb)) AS same
-  FROM unnest('{flat,tree,tree_consistent,quad,wavelet,gaussian,binary_tree,cascade,prefix,optimal}'::text[]) AS method,
+  FROM unnest('{flat,tree,tree_consistent,quad,wavelet,gaussian,binary_tree,cascade,prefix,optimal,minimax}'::text[]) AS method,
        LATERAL (SELECT dp_range_release('[-500,500){-1:3000000, 3:4}', 0.5, 1e-6, method => method) AS r) AS x;
 CREATE TABLE copied (LIKE released);
 \copy released TO PROGRAM 'cat > /tmp/pg_dp_ranges.bin' (FORMAT binary)

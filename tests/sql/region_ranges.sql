@@ -11,9 +11,9 @@ SELECT level, path, range, round(sum) AS sum, stddev < 0.01 AS exact
   FROM dp_region_range_sums('people', 'age', '{"[0,18)", "[18,65)", "[0,65)", "[65,)", empty}', 1e6);
 -- by every method that adds up, with bounds, with shares
 SELECT m.method, count(*), sum(round(r.sum)) AS sum, sum(round(r.sum)) FILTER (WHERE level = 0) AS root
-  FROM unnest('{flat,tree_consistent:2,quad,wavelet,gaussian,cascade,prefix,optimal}'::text[]) AS m (method),
-       dp_region_range_sums('people', 'age', '{"[10,20)", "[20,60)", "[60,70)"}', CASE WHEN m.method IN ('gaussian','cascade','prefix','optimal') THEN 1e7 ELSE 1e6 END,
-                            CASE WHEN m.method IN ('gaussian','cascade','prefix','optimal') THEN 1e-9 ELSE 0 END,
+  FROM unnest('{flat,tree_consistent:2,quad,wavelet,gaussian,cascade,prefix,optimal,minimax}'::text[]) AS m (method),
+       dp_region_range_sums('people', 'age', '{"[10,20)", "[20,60)", "[60,70)"}', CASE WHEN m.method IN ('gaussian','cascade','prefix','optimal','minimax') THEN 1e7 ELSE 1e6 END,
+                            CASE WHEN m.method IN ('gaussian','cascade','prefix','optimal','minimax') THEN 1e-9 ELSE 0 END,
                             bounds => '[10,70)', method => m.method, budget_shares => '{0.2,0.3,0.5}') AS r
  GROUP BY m.method ORDER BY m.method;
 -- dates and times

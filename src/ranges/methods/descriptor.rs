@@ -82,6 +82,11 @@ pub(in crate::ranges) trait Descriptor: Sync {
         self.options().branching.is_some()
     }
 
+    /// Whether it is for who asks for a small mean variance, and among what "auto" chooses from.
+    fn is_for_means(&self) -> bool {
+        true
+    }
+
     /// Whether answers to adjacent ranges add up to that of both.
     fn adds_up(&self) -> bool {
         true

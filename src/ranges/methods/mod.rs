@@ -5,6 +5,7 @@ pub(super) mod cascade;
 pub(super) mod descriptor;
 mod flat;
 mod levels;
+pub(super) mod minimax;
 pub(super) mod optimal;
 pub(super) mod prefix;
 mod quad;
@@ -29,6 +30,7 @@ impl RangeMethod {
             RangeMethod::Cascade => &cascade::method::CascadeMethod,
             RangeMethod::Prefix => &prefix::PrefixMethod,
             RangeMethod::Optimal => &optimal::method::OptimalMethod,
+            RangeMethod::Minimax => &minimax::method::MinimaxMethod,
         }
     }
 

@@ -19,7 +19,9 @@
 use super::descriptor::{Descriptor, Noises, Settings, Settled};
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
-use crate::ranges::convolution::{cyclic, cyclic_exact, from_spectrum, resolution, spectrum};
+use crate::ranges::convolution::{
+    cyclic, cyclic_exact, from_spectrum, reciprocal, resolution, spectrum,
+};
 use crate::ranges::limits::MAX_CONVOLUTION_BINS;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
 use crate::ranges::mechanism::{RangeMechanism, Split};
@@ -90,11 +92,7 @@ impl PrefixFactorisation {
     pub fn new(bins: usize, calibration: &Calibration) -> Result<PrefixFactorisation, ScaleError> {
         assert!(bins > 0);
         let scale = (1u64 << resolution(calibration.rho())) as f64;
-        let root = (1..bins).scan(1.0, |f, j| {
-            *f *= (2 * j - 1) as f64 / (2 * j) as f64;
-            Some(*f)
-        });
-        let kernel: Vec<i64> = once(1.0).chain(root).map(|f| (f * scale).round() as i64).collect();
+        let kernel: Vec<i64> = root(bins).map(|f| (f * scale).round() as i64).collect();
         // below 2^52 (1 + ln(n) / pi), as f_j^2 < 1 / (pi j)
         let sensitivity_squared: u64 = kernel.iter().map(|f| (f * f) as u64).sum();
         let group = [(bins, Ratio::from(1))];
@@ -260,25 +258,18 @@ impl RangeMechanism for PrefixFactorisation {
     }
 }
 
+/// f_0 .. f_{n-1}.
+pub(super) fn root(bins: usize) -> impl Iterator<Item = f64> {
+    let later = (1..bins).scan(1.0, |f, j| {
+        *f *= (2 * j - 1) as f64 / (2 * j) as f64;
+        Some(*f)
+    });
+    once(1.0).chain(later)
+}
+
 fn differences<T: Copy + Default + std::ops::Sub<Output = T>>(values: &[T]) -> Vec<T> {
     let before = once(T::default()).chain(values.iter().copied());
     values.iter().zip(before).map(|(&value, before)| value - before).collect()
-}
-
-/// The power series 1 / f to as many terms as f has, f_0 not being 0.
-fn reciprocal(f: &[i64]) -> Vec<f64> {
-    let f: Vec<f64> = f.iter().map(|&value| value as f64).collect();
-    let mut g = vec![1.0 / f[0]];
-    // Newton: with f g = 1 + z^m e, the terms m .. 2m of 1/f are those of -g e
-    while g.len() < f.len() {
-        poll();
-        let known = g.len();
-        let wanted = (2 * known).min(f.len());
-        let error = cyclic(&f[..wanted], &g, wanted + known, known, wanted - known);
-        let next = cyclic(&g, &error, 2 * known, 0, wanted - known);
-        g.extend(next.iter().map(|term| -term));
-    }
-    g
 }
 
 #[cfg(test)]

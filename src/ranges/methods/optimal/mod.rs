@@ -15,6 +15,6 @@ pub(in crate::ranges) mod grid;
 mod kernel;
 pub(in crate::ranges::methods) mod method;
 pub(in crate::ranges) mod sine;
-mod spread;
+pub(in crate::ranges::methods) mod spread;
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,7 @@
 //! 0.2 % larger.
 
 use super::kernel::{Boundary, Kernel};
-use super::spread::{ConvolvedCovariance, mean_of_differences, worst_range};
+use super::spread::{ConvolvedCovariance, mean_of_differences, splits, worst_range};
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::resolution;
@@ -225,18 +225,9 @@ impl RangeMechanism for SineStrategy {
         mean_of_differences(&prefixes, |weights| self.covariances(weights))
     }
 
-    /// By the covariances of all sums with the total. Time: n log n.
+    /// Time: n log n.
     fn splits(&self) -> Vec<Split> {
-        let before = self.covariance().prefix_variances();
-        let with_total = self.covariances(vec![1.0; self.bins()]);
-        let with_total = running_sums(with_total.into_iter());
-        let total = before[self.bins()];
-        let split = |(&before, &with_total): (&f64, &f64)| Split {
-            before,
-            after: total + before - 2.0 * with_total,
-            covariance: with_total - before,
-        };
-        before.iter().zip(&with_total).map(split).collect()
+        splits(&self.covariance().prefix_variances(), |weights| self.covariances(weights))
     }
 
     /// Beyond 1024 bins that of a search: no range with either end in common with the one that was

@@ -5,6 +5,7 @@
 //! covariance u_i u_j (k(i - j) + s k(i + j + c)).
 
 use crate::ranges::convolution::{cyclic, from_spectrum, spectrum};
+use crate::ranges::mechanism::{Split, running_sums};
 use crate::work::{done, poll};
 use std::ops::Range;
 
@@ -103,7 +104,7 @@ impl ConvolvedCovariance<'_> {
 ///
 /// A range is a difference of two of the n + 1 prefixes P, the empty one among them: the sum of
 /// Var(P_i - P_j) over pairs is (n + 1) sum Var(P_i) - Var(sum P_i).
-pub(super) fn mean_of_differences(
+pub(in crate::ranges::methods) fn mean_of_differences(
     prefixes: &[f64],
     covariances: impl Fn(Vec<f64>) -> Vec<f64>,
 ) -> f64 {
@@ -116,7 +117,10 @@ pub(super) fn mean_of_differences(
 
 /// The largest variance of a range, or beyond [`ALL_LOOKED_AT`] bins one that no range with either
 /// end in common exceeds. `covariances`: as for [`mean_of_differences`].
-pub(super) fn worst_range(prefixes: &[f64], covariances: impl Fn(Vec<f64>) -> Vec<f64>) -> f64 {
+pub(in crate::ranges::methods) fn worst_range(
+    prefixes: &[f64],
+    covariances: impl Fn(Vec<f64>) -> Vec<f64>,
+) -> f64 {
     let bins = prefixes.len() - 1;
     // the worst range with one given end: its other end, and its variance
     let partner = |end: usize| {
@@ -146,6 +150,22 @@ pub(super) fn worst_range(prefixes: &[f64], covariances: impl Fn(Vec<f64>) -> Ve
         }
     };
     [0, bins / 4, bins / 2, bins].map(search).into_iter().fold(0.0, f64::max)
+}
+
+/// By the covariances of all sums with the total. `covariances`: as for [`mean_of_differences`].
+pub(in crate::ranges::methods) fn splits(
+    prefixes: &[f64],
+    covariances: impl Fn(Vec<f64>) -> Vec<f64>,
+) -> Vec<Split> {
+    let bins = prefixes.len() - 1;
+    let with_total = running_sums(covariances(vec![1.0; bins]).into_iter());
+    let total = prefixes[bins];
+    let split = |(&before, &with_total): (&f64, &f64)| Split {
+        before,
+        after: total + before - 2.0 * with_total,
+        covariance: with_total - before,
+    };
+    prefixes.iter().zip(&with_total).map(split).collect()
 }
 
 /// The sums of u_i u_j over the pairs with |i - j| = 0, 1, ..., and over those with i + j = 0,
