@@ -38,11 +38,25 @@ CREATE AGGREGATE @extschema@.bins_agg(bin bigint, lo bigint, hi bigint) (
 );
 COMMENT ON AGGREGATE @extschema@.bins_agg(bigint, bigint, bigint) IS
     'exact counts of the bins lo to hi - 1, one input row each';
+CREATE FUNCTION @extschema@.bins_add_amount(
+        @extschema@.bins, bin bigint, lo bigint, hi bigint, amount bigint, max_amount bigint)
+    RETURNS @extschema@.bins
+    AS 'MODULE_PATHNAME', 'bins_add_amount_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.bins_add_amount(
+        @extschema@.bins, bigint, bigint, bigint, bigint, bigint) IS
+    'adds the amount of one row to its bin';
+CREATE AGGREGATE @extschema@.bins_agg(
+        bin bigint, lo bigint, hi bigint, amount bigint, max_amount bigint) (
+    SFUNC = @extschema@.bins_add_amount, STYPE = @extschema@.bins,
+    COMBINEFUNC = @extschema@.bins_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.bins_agg(bigint, bigint, bigint, bigint, bigint) IS
+    'exact sums of amounts from 0 to max_amount in the bins lo to hi - 1, one input row each';
 CREATE AGGREGATE @extschema@.bins_agg(b @extschema@.bins) (
     SFUNC = @extschema@.bins_merge, STYPE = @extschema@.bins,
     COMBINEFUNC = @extschema@.bins_merge, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE @extschema@.bins_agg(@extschema@.bins) IS
-    'exact counts of several values of type bins with the same bounds';
+    'exact counts of several values of type bins with the same bounds and largest amount';
 
 

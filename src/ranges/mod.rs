@@ -40,7 +40,7 @@ mod workload;
 
 pub use amounts::{AmountBounds, AmountUnit};
 pub use bins::bounds::{BinBounds, BoundsError};
-pub use bins::counts::{Bins, OtherBounds};
+pub use bins::counts::{Bins, OtherBins};
 pub use bins::forms::BinsFormatError;
 pub use bins::sums::{BinSums, SignedSums};
 pub use bound::svd_bound;

@@ -54,3 +54,25 @@ SET work_mem = '64kB';
 SELECT count(*) AS groups, sum(jsonb_array_length(jsonb_path_query_array(b::jsonb->'counts', '$.keyvalue()'))) AS filled
   FROM (SELECT v, bins_agg(day, 0, 5) AS b FROM large GROUP BY v) AS x;
 RESET work_mem;
+
+-- sums of amounts carry the largest one; what is beyond counts as that, what is negative as nothing
+SELECT bins_agg(b, 0, 10, a, 50) FROM (VALUES (3, 7), (3, 60), (0, 50), (99, 1), (-1, -5), (4, NULL), (NULL, 9), (5, 9223372036854775807)) AS v(b, a);
+SELECT bins_agg(b), bins_agg(b)::jsonb AS json FROM (VALUES ('[0,5)<=50{1:70}'::bins), (' [0,5) <= 50 {1:1, 4:4}')) AS v(b);
+SELECT bins_agg(b, 0, 5, a, 1)::text = (bins_agg(b, 0, 5) FILTER (WHERE a > 0))::text AS amounts_of_one_are_counts FROM (SELECT b % 7 AS b, b % 2 AS a FROM generate_series(1, 40) AS b) AS v;
+CREATE TABLE amounts AS SELECT '[0,5)<=50{1:70}'::bins AS b;
+SELECT b FROM amounts;
+SELECT e.* FROM (VALUES ('1, 0, 9, 1, 0'), ('1, 0, 9, 1, -5'), ('1, 0, 9, 1, NULL'), ('1, 0, 9, 1, 4294967296'), ('1, 0, 9, 1, s'), ('1, 0, 9 + s, 1, 5'), ('1, NULL, 9, 1, 5')) AS bad(arguments),
+       error_of(format('SELECT bins_agg(%s) FROM generate_series(1, 2) AS s', arguments)) AS e;
+SELECT e.* FROM (VALUES ('[0,5)<=0{}'), ('[0,5)<=4294967296{}'), ('[0,5)<=x{}'), ('[0,5)50{}')) AS bad(input), error_of(format('SELECT %L::bins', input)) AS e;
+SELECT * FROM error_of($$SELECT bins_agg(b) FROM (VALUES ('[0,5){}'::bins), ('[0,5)<=2{}')) AS v(b)$$);
+-- the noise hides the largest amount, the ledger says which, a name is for it
+SELECT round((a.stddev / b.stddev)::numeric, 1) AS times
+  FROM dp_range_sums(dp_range_release('[0,5)<=50{1:70}', 0.5, method => 'flat'), '{"[0,1)"}') AS a, dp_range_sums(dp_range_release('[0,5){1:70}', 0.5, method => 'flat'), '{"[0,1)"}') AS b;
+SELECT round(sum) FROM dp_range_sums(dp_range_release('[0,5)<=50{1:70, 4:5}', 1e6, method => 'flat'), '{"[0,2)", "[0,5)"}');
+CREATE TABLE bought (id int, day int, price int);
+INSERT INTO bought SELECT i, i % 5, i FROM generate_series(1, 100) AS i;
+SELECT dp_create_dataset('bought', 'bought', '{id}', '{}', epsilon_budget => 10);
+SELECT dp_range_sum(dp_range_release(bins_agg(day, 0, 5, price, 50), 1, dataset => 'bought', name => 'prices'), '[0,5)') BETWEEN 0 AND 10000 AS plausible FROM bought;
+SELECT parameters->'max_amount' AS max_amount, parameters->>'bounds' AS bounds FROM dp.ledger WHERE dataset = 'bought';
+SELECT * FROM error_of($$SELECT dp_range_release(bins_agg(day, 0, 5, price, 60), 1, dataset => 'bought', name => 'prices') FROM bought$$);
+SELECT * FROM error_of($$SELECT dp_range_release(bins_agg(day, 0, 5), 1, dataset => 'bought', name => 'prices') FROM bought$$);

@@ -59,13 +59,49 @@ fn bins_add(
     aggregation: Aggregation,
 ) -> Result<StateDatum<Bins>> {
     let (lo, hi) = (required(lo, "lo")?, required(hi, "hi")?);
+    add_row(state, (lo, hi), 1, bin.map(|bin| (bin, 1)), &aggregation)
+}
+
+/// Adds a row's amount to its bin: the transition function of
+/// `bins_agg(bin, lo, hi, amount, max_amount)`. Amounts are clamped to 0 and the largest one; a row
+/// whose bin or amount is NULL adds nothing.
+#[pg_extern(immutable, parallel_safe)]
+fn bins_add_amount(
+    state: Option<StateDatum<Bins>>,
+    bin: Option<i64>,
+    lo: Option<i64>,
+    hi: Option<i64>,
+    amount: Option<i64>,
+    max_amount: Option<i64>,
+    aggregation: Aggregation,
+) -> Result<StateDatum<Bins>> {
+    let (lo, hi) = (required(lo, "lo")?, required(hi, "hi")?);
+    let most = required(max_amount, "max_amount")?;
+    let most = u32::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
+        invalid(
+            format!("max_amount must be from 1 to {}, got {most}", u32::MAX),
+            "Sum amounts in a coarser unit, such as amount / 100: the noise hides a row with the \
+             largest one.",
+        )
+    })?;
+    let row = bin.zip(amount).map(|(bin, amount)| (bin, amount.max(0).unsigned_abs()));
+    add_row(state, (lo, hi), most, row, &aggregation)
+}
+
+fn add_row(
+    state: Option<StateDatum<Bins>>,
+    (lo, hi): (i64, i64),
+    most: u32,
+    row: Option<(i64, u64)>,
+    aggregation: &Aggregation,
+) -> Result<StateDatum<Bins>> {
     let count = |bins: &mut Bins| {
-        if let Some(bin) = bin {
-            bins.add(bin, 1);
+        if let Some((bin, amount)) = row {
+            bins.add_row(bin, amount);
         }
     };
     let Some(state) = state else {
-        let mut bins = Bins::empty(checked_bounds(lo, hi)?);
+        let mut bins = Bins::of_amounts(checked_bounds(lo, hi)?, most);
         count(&mut bins);
         return StateDatum::expand(bins, aggregation.lifetime_or_call());
     };
@@ -74,6 +110,13 @@ fn bins_add(
         if (lo, hi) != (bounds.lo(), bounds.hi()) {
             return Err(invalid(
                 format!("lo and hi must be the same for all rows, got {bounds} and [{lo},{hi})"),
+                "Use constants, not columns.",
+            ));
+        }
+        if most != bins.most() {
+            let before = bins.most();
+            return Err(invalid(
+                format!("max_amount must be the same for all rows, got {before} and {most}"),
                 "Use constants, not columns.",
             ));
         }
@@ -91,7 +134,10 @@ fn bins_merge(
 ) -> Result<StateDatum<Bins>> {
     state.change(aggregation.lifetime_or_call(), |bins| {
         bins.merge(&other).map_err(|error| {
-            invalid(error.to_string(), "Only values of type bins with the same lo and hi add up.")
+            invalid(
+                error.to_string(),
+                "Only values of type bins with the same bounds and largest amount add up.",
+            )
         })
     })
 }

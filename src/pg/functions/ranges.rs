@@ -36,12 +36,12 @@ fn dp_range_release(
     })?;
     let progress = Progress::start(Function::RangeRelease, Phase::Planning);
     let bins = truth.bounds();
-    let parameters = json!({
-        "epsilon": epsilon, "delta": delta, "method": method, "bounds": bins.to_string(),
-        "value_type": "bigint",
-    });
-    let promise = promised(name, dataset, parameters)?;
-    let plan = || plan(bins.bins(), epsilon, delta, method, 1, None);
+    let about = about_bins(&truth);
+    let mut parameters = about.clone();
+    parameters.extend(spent(epsilon, delta, method));
+    parameters.insert("value_type".into(), "bigint".into());
+    let promise = promised(name, dataset, parameters.into())?;
+    let plan = || plan(bins.bins(), epsilon, delta, method, truth.most(), None);
     let Some(name) = dataset else {
         return uncharged(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
     };
@@ -51,10 +51,19 @@ fn dp_range_release(
     if let Some(promise) = &promise {
         dataset.check_may_count(&promise.name)?;
     }
-    let about = about(bins, None);
     Asked::new(&dataset, &progress, promise, about).once(|asked| {
         asked.of_given(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
     })
+}
+
+/// What the ledger's entry shows, and a name is asked for with: the amounts, too, where not rows are
+/// counted.
+fn about_bins(truth: &Bins) -> Map<String, Value> {
+    let mut about = about(truth.bounds(), None);
+    if truth.most() > 1 {
+        about.insert("max_amount".into(), truth.most().into());
+    }
+    about
 }
 
 /// Refuses a dataset for which a histogram made elsewhere does not bound what one unit changes.

@@ -1,50 +1,79 @@
-//! A count for every bin of an interval.
+//! A count for every bin of an interval, or a sum of amounts.
 
 use super::bounds::BinBounds;
 use std::fmt;
 
-/// The largest count, of one bin and of all together: what PostgreSQL's `bigint` holds.
+/// The largest count of a bin: what PostgreSQL's `bigint` holds.
 pub(super) const LARGEST: u64 = i64::MAX as u64;
+
+/// What a row adds to its bin at most where rows are counted.
+pub(super) const COUNTED: u32 = 1;
 
 /// An exact histogram over consecutive bins. Confidential.
 ///
-/// The counts add up to at most `i64::MAX`, where they saturate.
+/// A count stays at `i64::MAX`, by itself: so a row more moves one count, by what it adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bins {
     pub(super) bounds: BinBounds,
+    /// What a row adds to its bin at most, which is what a release has to hide: 1 where rows are
+    /// counted.
+    pub(super) most: u32,
     pub(super) counts: Vec<u64>,
-    /// Of all of them.
-    pub(super) total: u64,
 }
 
-/// Two values that do not have the same bins.
+/// Two values that do not count the same: other bins, or other amounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OtherBounds {
-    pub here: BinBounds,
-    pub there: BinBounds,
+pub enum OtherBins {
+    Bounds { here: BinBounds, there: BinBounds },
+    Most { here: u32, there: u32 },
 }
 
-impl fmt::Display for OtherBounds {
+impl fmt::Display for OtherBins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the bounds must be the same everywhere, got {} and {}", self.here, self.there)
+        match self {
+            OtherBins::Bounds { here, there } => {
+                write!(f, "the bounds must be the same everywhere, got {here} and {there}")
+            }
+            OtherBins::Most { here, there } => write!(
+                f,
+                "the largest amounts must be the same everywhere, 1 where rows are counted, got \
+                 {here} and {there}"
+            ),
+        }
     }
 }
 
-impl std::error::Error for OtherBounds {}
+impl std::error::Error for OtherBins {}
 
 impl Bins {
-    /// All counts 0.
+    /// All counts 0, of rows.
     pub fn empty(bounds: BinBounds) -> Bins {
-        Bins { bounds, counts: vec![0; bounds.bins()], total: 0 }
+        Bins::of_amounts(bounds, COUNTED)
+    }
+
+    /// All sums 0, of amounts from 0 to `most`.
+    pub fn of_amounts(bounds: BinBounds, most: u32) -> Bins {
+        Bins { bounds, most, counts: vec![0; bounds.bins()] }
     }
 
     pub fn bounds(&self) -> BinBounds {
         self.bounds
     }
 
+    /// What a row adds to its bin at most.
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+
     /// One count per bin, that of `lo` first.
     pub fn counts(&self) -> &[u64] {
         &self.counts
+    }
+
+    /// Counts a row with an amount in a bin; in the first or the last one if it lies outside of the
+    /// bounds, and by the most that a row adds if the amount is larger.
+    pub fn add_row(&mut self, bin: i64, amount: u64) {
+        self.add(bin, amount.min(self.most.into()));
     }
 
     /// Counts `n` more in a bin; in the first or the last one if it lies outside of the bounds.
@@ -54,10 +83,13 @@ impl Bins {
 
     /// Adds counts bin by bin.
     ///
-    /// Error: the bounds differ.
-    pub fn merge(&mut self, other: &Bins) -> Result<(), OtherBounds> {
+    /// Error: the bounds differ, or the largest amounts do.
+    pub fn merge(&mut self, other: &Bins) -> Result<(), OtherBins> {
         if self.bounds != other.bounds {
-            return Err(OtherBounds { here: self.bounds, there: other.bounds });
+            return Err(OtherBins::Bounds { here: self.bounds, there: other.bounds });
+        }
+        if self.most != other.most {
+            return Err(OtherBins::Most { here: self.most, there: other.most });
         }
         for (index, &count) in other.counts.iter().enumerate() {
             self.add_at(index, count);
@@ -66,9 +98,8 @@ impl Bins {
     }
 
     fn add_at(&mut self, index: usize, n: u64) {
-        let n = n.min(LARGEST - self.total);
-        self.total += n;
-        self.counts[index] += n;
+        let count = &mut self.counts[index];
+        *count = count.saturating_add(n).min(LARGEST);
     }
 
     /// The bins that are not empty, with their counts.

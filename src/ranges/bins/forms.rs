@@ -1,7 +1,7 @@
 //! How a histogram over bins is written and read.
 
 use super::bounds::{BinBounds, BoundsError};
-use super::counts::{Bins, LARGEST};
+use super::counts::{Bins, COUNTED, LARGEST};
 use crate::work::Paced;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
@@ -9,12 +9,16 @@ use std::fmt::{self, Write};
 /// The first byte of every stored value; a new layout takes the next number.
 const VERSION: u8 = 1;
 
+/// That of sums of amounts: what a row adds at most comes before the rest.
+const OF_AMOUNTS: u8 = 2;
+
 /// Why a text or a byte string is no histogram over bins. Messages never repeat the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BinsFormatError {
     Shape,
     Bound,
     Bounds(BoundsError),
+    Most,
     Pair,
     Bin(BinBounds),
     Count,
@@ -29,12 +33,20 @@ impl fmt::Display for BinsFormatError {
             BinsFormatError::Shape => write!(f, "it must be bounds [lo,hi), then counts in braces"),
             BinsFormatError::Bound => write!(f, "lo and hi must be integers that bigint holds"),
             BinsFormatError::Bounds(error) => error.fmt(f),
+            BinsFormatError::Most => {
+                write!(f, "the largest amount must be an integer from 1 to {}", u32::MAX)
+            }
             BinsFormatError::Pair => write!(f, "each entry must be bin:count"),
             BinsFormatError::Bin(bounds) => write!(f, "bins must be integers in {bounds}"),
             BinsFormatError::Count => write!(f, "counts must be integers from 0 to {LARGEST}"),
-            BinsFormatError::Overflow => write!(f, "the counts add up to more than {LARGEST}"),
+            BinsFormatError::Overflow => {
+                write!(f, "the counts of a bin add up to more than {LARGEST}")
+            }
             BinsFormatError::Version(version) => {
-                write!(f, "format version {version} is not known, expected {VERSION}")
+                write!(
+                    f,
+                    "format version {version} is not known, expected {VERSION} or {OF_AMOUNTS}"
+                )
             }
             BinsFormatError::Corrupt => write!(f, "the binary form is damaged"),
         }
@@ -53,7 +65,8 @@ struct StoredBins {
 }
 
 impl Bins {
-    /// Reads `[lo,hi){bin:count, ...}`, in any order; entries of one bin add up.
+    /// Reads `[lo,hi){bin:count, ...}`, in any order; entries of one bin add up. Of amounts up to 50
+    /// it is `[lo,hi)<=50{...}`.
     pub fn parse(text: &str) -> Result<Bins, BinsFormatError> {
         let (lo, rest) = text
             .trim()
@@ -61,14 +74,19 @@ impl Bins {
             .and_then(|rest| rest.split_once(','))
             .ok_or(BinsFormatError::Shape)?;
         let (hi, rest) = rest.split_once(')').ok_or(BinsFormatError::Shape)?;
-        let entries = rest
-            .trim()
-            .strip_prefix('{')
-            .and_then(|rest| rest.strip_suffix('}'))
-            .ok_or(BinsFormatError::Shape)?;
+        let (most, entries) = rest.split_once('{').ok_or(BinsFormatError::Shape)?;
+        let entries = entries.trim_end().strip_suffix('}').ok_or(BinsFormatError::Shape)?;
+        let most = match (most.trim(), most.trim().strip_prefix("<=")) {
+            ("", _) => COUNTED,
+            (_, None) => return Err(BinsFormatError::Shape),
+            (_, Some(most)) => {
+                let most = most.trim().parse().ok().filter(|most| *most > 0);
+                most.ok_or(BinsFormatError::Most)?
+            }
+        };
         let bound = |text: &str| text.trim().parse::<i64>().map_err(|_| BinsFormatError::Bound);
         let bounds = BinBounds::new(bound(lo)?, bound(hi)?).map_err(BinsFormatError::Bounds)?;
-        let mut bins = Bins::empty(bounds);
+        let mut bins = Bins::of_amounts(bounds, most);
         if !entries.trim().is_empty() {
             for entry in entries.split(',').paced() {
                 let (bin, count) = entry.split_once(':').ok_or(BinsFormatError::Pair)?;
@@ -77,10 +95,11 @@ impl Bins {
                 let bin = bin.ok_or(BinsFormatError::Bin(bounds))?;
                 let count = count.trim().parse::<u64>().ok().filter(|count| *count <= LARGEST);
                 let count = count.ok_or(BinsFormatError::Count)?;
-                if count > LARGEST - bins.total {
+                let sum = &mut bins.counts[bounds.nearest(bin)];
+                if count > LARGEST - *sum {
                     return Err(BinsFormatError::Overflow);
                 }
-                bins.add(bin, count);
+                *sum += count;
             }
         }
         Ok(bins)
@@ -96,44 +115,59 @@ impl Bins {
         });
         let stored = StoredBins { lo, hi, filled: filled.collect() };
         // writing integers into a growing vector cannot fail
-        postcard::to_extend(&stored, vec![VERSION]).unwrap_or_default()
+        match self.most {
+            COUNTED => postcard::to_extend(&stored, vec![VERSION]),
+            most => postcard::to_extend(&(most, stored), vec![OF_AMOUNTS]),
+        }
+        .unwrap_or_default()
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Bins, BinsFormatError> {
         let (version, body) = bytes.split_first().ok_or(BinsFormatError::Corrupt)?;
-        if *version != VERSION {
-            return Err(BinsFormatError::Version(*version));
-        }
-        let Ok((stored, [])) = postcard::take_from_bytes::<StoredBins>(body) else {
-            return Err(BinsFormatError::Corrupt);
+        let read = match *version {
+            VERSION => postcard::take_from_bytes(body).map(|(bins, rest)| ((COUNTED, bins), rest)),
+            OF_AMOUNTS => postcard::take_from_bytes::<(u32, StoredBins)>(body),
+            version => return Err(BinsFormatError::Version(version)),
         };
+        let Ok(((most, stored), [])) = read else { return Err(BinsFormatError::Corrupt) };
+        if most == 0 || (most == COUNTED) != (*version == VERSION) {
+            return Err(BinsFormatError::Corrupt);
+        }
         let bounds = BinBounds::new(stored.lo, stored.hi).map_err(BinsFormatError::Bounds)?;
-        let mut bins = Bins::empty(bounds);
+        let mut bins = Bins::of_amounts(bounds, most);
         let mut rest = bins.counts.iter_mut();
         for (gap, count) in stored.filled {
             // nth is quick in a slice, however large the gap
             let gap = usize::try_from(gap).map_err(|_| BinsFormatError::Corrupt)?;
             let bin = rest.nth(gap).ok_or(BinsFormatError::Corrupt)?;
-            if count == 0 || count > LARGEST - bins.total {
+            if count == 0 || count > LARGEST {
                 return Err(BinsFormatError::Corrupt);
             }
-            bins.total += count;
             *bin = count;
         }
         Ok(bins)
     }
 
-    /// `[0,100){17:2, 42:5}`, which [`Bins::parse`] reads.
+    /// `[0,100){17:2, 42:5}`, of amounts up to 50 `[0,100)<=50{17:2, 42:5}`, which [`Bins::parse`]
+    /// reads.
     pub fn to_text(&self) -> String {
-        let begin = format!("{}{{", self.bounds);
+        let begin = match self.most {
+            COUNTED => format!("{}{{", self.bounds),
+            most => format!("{}<={most}{{", self.bounds),
+        };
         let entry = |text: &mut String, bin, count| write!(text, "{bin}:{count}");
         self.written(begin, ", ", entry) + "}"
     }
 
-    /// `{"lo":0,"hi":100,"counts":{"17":2,"42":5}}`.
+    /// `{"lo":0,"hi":100,"counts":{"17":2,"42":5}}`; of amounts with `"max_amount":50` before the
+    /// counts.
     pub fn to_json(&self) -> String {
         let (lo, hi) = (self.bounds.lo(), self.bounds.hi());
-        let begin = format!("{{\"lo\":{lo},\"hi\":{hi},\"counts\":{{");
+        let most = match self.most {
+            COUNTED => String::new(),
+            most => format!("\"max_amount\":{most},"),
+        };
+        let begin = format!("{{\"lo\":{lo},\"hi\":{hi},{most}\"counts\":{{");
         let entry = |text: &mut String, bin, count| write!(text, "\"{bin}\":{count}");
         self.written(begin, ",", entry) + "}}"
     }
@@ -162,7 +196,7 @@ impl fmt::Display for Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranges::OtherBounds;
+    use crate::ranges::OtherBins;
     use proptest::prelude::*;
 
     fn bounds(lo: i64, hi: i64) -> BinBounds {
@@ -171,7 +205,7 @@ mod tests {
 
     fn of(bounds: BinBounds, rows: &[i64]) -> Bins {
         let mut bins = Bins::empty(bounds);
-        rows.iter().for_each(|&bin| bins.add(bin, 1));
+        rows.iter().for_each(|&bin| bins.add_row(bin, 1));
         bins
     }
 
@@ -180,10 +214,11 @@ mod tests {
         fn both_forms_read_back(
             lo in any::<i64>(),
             width in 1i64..300,
+            most in prop::sample::select(vec![1, 2, 50, u32::MAX]),
             rows in prop::collection::vec((0i64..300, 0u64..=LARGEST), 0..20),
         ) {
             let lo = lo.min(i64::MAX - width);
-            let mut bins = Bins::empty(bounds(lo, lo + width));
+            let mut bins = Bins::of_amounts(bounds(lo, lo + width), most);
             for (row, count) in rows {
                 bins.add(lo.saturating_add(row), count);
             }
@@ -223,11 +258,42 @@ mod tests {
         let bins = of(bounds(-2, 5), &[0, 3, 3, -99, 99]);
         assert_eq!(bins.to_string(), "[-2,5){-2:1, 0:1, 3:2, 4:1}");
         assert_eq!(bins.counts(), [1, 0, 1, 0, 0, 2, 1]);
+        let mut amounts = Bins::of_amounts(bounds(0, 9), 50);
+        for (bin, amount) in [(1, 7), (1, 99), (30, 50), (2, 0)] {
+            amounts.add_row(bin, amount);
+        }
+        assert_eq!(amounts.to_string(), "[0,9)<=50{1:57, 8:50}");
+        assert_eq!(Bins::parse(" [0,9) <= 50 {8:50, 1:57}"), Ok(amounts.clone()));
+        let json = r#"{"lo":0,"hi":9,"max_amount":50,"counts":{"1":57,"8":50}}"#;
+        assert_eq!(amounts.to_json(), json);
         let other = " [ -2, 5 ) { 3:1,0 : 1, 3:1, 4:1, 1:0,-2:1 } ";
         assert_eq!(Bins::parse(other), Ok(bins));
         assert_eq!(Bins::parse("[0,9){}").unwrap(), Bins::empty(bounds(0, 9)));
         let json = of(bounds(0, 9), &[1, 1, 7]).to_json();
         assert_eq!(json, r#"{"lo":0,"hi":9,"counts":{"1":2,"7":1}}"#);
+    }
+
+    /// What a release has to hide, in whatever state the counts are.
+    #[test]
+    fn a_row_moves_one_count_by_the_largest_amount_at_most() {
+        for most in [1, 2, 50, u32::MAX] {
+            for before in [0, 7, LARGEST - 3, LARGEST] {
+                let mut bins = Bins::of_amounts(bounds(-1, 2), most);
+                (-1..2).for_each(|bin| bins.add(bin, before));
+                let mut largest = 0;
+                for bin in [i64::MIN, -1, 0, 1, 2, i64::MAX] {
+                    for amount in [0, 1, 49, 50, 51, u64::MAX] {
+                        let mut neighbour = bins.clone();
+                        neighbour.add_row(bin, amount);
+                        let moved = neighbour.counts().iter().zip(bins.counts());
+                        let moved: Vec<u64> = moved.map(|(a, b)| a - b).collect();
+                        assert!(moved.iter().filter(|by| **by > 0).count() <= 1);
+                        largest = largest.max(moved.iter().sum());
+                    }
+                }
+                assert!(largest == u64::from(most).min(LARGEST - before), "{most} {before}");
+            }
+        }
     }
 
     #[test]
@@ -252,10 +318,10 @@ mod tests {
         bins.add(0, 5);
         bins.add(1, u64::MAX);
         bins.add(0, 1);
-        assert_eq!(bins.counts(), [5, LARGEST - 5]);
+        assert_eq!(bins.counts(), [6, LARGEST]);
         let other = bins.clone();
         bins.merge(&other).unwrap();
-        assert_eq!(bins, other);
+        assert_eq!(bins.counts(), [12, LARGEST]);
     }
 
     #[test]
@@ -263,8 +329,10 @@ mod tests {
         let mut bins = of(bounds(0, 2), &[0]);
         let before = bins.clone();
         let there = bounds(0, 3);
-        let error = OtherBounds { here: bounds(0, 2), there };
+        let error = OtherBins::Bounds { here: bounds(0, 2), there };
         assert_eq!(bins.merge(&Bins::empty(there)), Err(error));
+        let error = OtherBins::Most { here: 1, there: 9 };
+        assert_eq!(bins.merge(&Bins::of_amounts(bounds(0, 2), 9)), Err(error));
         assert_eq!(bins, before);
     }
 
@@ -277,6 +345,10 @@ mod tests {
             ("[0,10)", BinsFormatError::Shape),
             ("[0,10]{1:1}", BinsFormatError::Shape),
             ("[0,10){1:1", BinsFormatError::Shape),
+            ("[0,10)5{1:1}", BinsFormatError::Shape),
+            ("[0,10)<=0{1:1}", BinsFormatError::Most),
+            ("[0,10)<={1:1}", BinsFormatError::Most),
+            ("[0,10)<=4294967296{1:1}", BinsFormatError::Most),
             ("[a,10){1:1}", BinsFormatError::Bound),
             ("[0,9223372036854775808){1:1}", BinsFormatError::Bound),
             ("[10,0){}", BinsFormatError::Bounds(BoundsError::Empty { lo: 10, hi: 0 })),
@@ -286,7 +358,7 @@ mod tests {
             ("[0,10){x:1}", BinsFormatError::Bin(ten)),
             ("[0,10){1:-1}", BinsFormatError::Count),
             ("[0,10){1:9223372036854775808}", BinsFormatError::Count),
-            ("[0,10){1:9223372036854775807, 2:1}", BinsFormatError::Overflow),
+            ("[0,10){1:9223372036854775807, 1:1}", BinsFormatError::Overflow),
         ] {
             assert_eq!(Bins::parse(text), Err(error), "{text}");
         }
@@ -303,7 +375,9 @@ mod tests {
             stored(0, 10, vec![(10, 1)]),
             stored(0, 10, vec![(0, 1), (9, 1)]),
             stored(0, 10, vec![(u64::MAX, 1)]),
-            stored(0, 10, vec![(0, LARGEST), (0, 1)]),
+            stored(0, 10, vec![(0, LARGEST + 1)]),
+            [vec![OF_AMOUNTS, 0], stored(0, 10, vec![])[1..].to_vec()].concat(),
+            [vec![OF_AMOUNTS, 1], stored(0, 10, vec![])[1..].to_vec()].concat(),
         ] {
             assert_eq!(Bins::from_bytes(&bytes), Err(BinsFormatError::Corrupt), "{bytes:?}");
         }
