@@ -15,7 +15,7 @@ pub struct ExplainRequest<'a> {
     pub epsilon: f64,
     /// 0 for pure epsilon.
     pub delta: f64,
-    /// Whose answers' variances are stated; what "optimal" and "auto" are made for.
+    /// Whose answers' variances are stated; what methods and "auto" are made for.
     pub workload: Workload,
     /// In words; None for all that the budget has noise for.
     pub methods: Option<&'a [String]>,

@@ -60,7 +60,7 @@ pub struct MethodChoice {
     /// None: the method's own; of trees, the one with the least mean variance over all ranges.
     pub branching: Option<u32>,
     pub budgets: LevelBudgets,
-    /// What "auto" chooses and what "optimal" is made for.
+    /// What "auto" chooses for and a method with that option is made for.
     pub target: TargetRanges,
 }
 

@@ -35,7 +35,7 @@ pub struct RangeParameters {
     /// of the tree; the number of bins for a single level
     pub(super) branching: u32,
     pub(super) calibration: Calibration,
-    /// of the optimal strategy
+    /// of a method that is made for one
     pub(super) target: Option<TargetRanges>,
 }
 

@@ -276,7 +276,6 @@ fn gaussian_releases_keep_rho_and_delta() {
             two(3, "optimal:nodes"),
             one(5, "minimax"),
             one(4, "minimax:prefix"),
-            two(3, "minimax"),
         ],
     );
 }

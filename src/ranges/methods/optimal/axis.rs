@@ -35,8 +35,8 @@ pub(super) const MAX_AXIS_BINS: usize = 1024;
 const PART: u32 = 15;
 const LARGEST_ROW: u64 = 1 << (31 - PART);
 
-/// How many parts what is measured has: below 2^60, as it is at most 2^63 over a row.
-const PARTS: usize = 4;
+/// What three parts hold, in magnitude.
+const LARGEST_OF_THREE: u64 = 1 << (3 * PART - 1);
 
 /// B, and what follows from it.
 #[derive(Debug, Clone)]
@@ -131,8 +131,12 @@ impl Axis {
         sums.max().expect("at least one bin")
     }
 
-    /// B times each line of so many bins, one after another; so are the products.
-    pub(super) fn measure(&self, lines: &[i64]) -> Vec<i64> {
+    /// B times each line of so many bins, one after another; so are the products. `largest`: what
+    /// no number exceeds in magnitude; over a row it comes to 2^62 at most.
+    pub(super) fn measure(&self, lines: &[i64], largest: u64) -> Vec<i64> {
+        // sums and differences are of two bins. Four parts hold what is below 2^59, as the sum of
+        // those is: over a row, of which the entries add up to 2^8 or more, it is 2^63 at most
+        let few = largest <= LARGEST_OF_THREE / 2;
         let mut measured = Vec::with_capacity(lines.len());
         for line in lines.chunks_exact(self.bins) {
             for (half, sign) in self.halves.iter().zip([1, -1]) {
@@ -142,7 +146,11 @@ impl Axis {
                 if 2 * folded.len() > self.bins {
                     folded[self.bins / 2] = line[self.bins / 2];
                 }
-                half.times(&folded, &mut measured);
+                if few {
+                    half.times::<3>(&folded, &mut measured);
+                } else {
+                    half.times::<4>(&folded, &mut measured);
+                }
             }
         }
         measured
@@ -187,21 +195,24 @@ impl Half {
     }
 
     /// Adds the product with a vector to a list. In parts, as processors multiply eight integers of
-    /// 16 bits at once, and add them up in 32.
-    fn times(&self, vector: &[i64], product: &mut Vec<i64>) {
+    /// 16 bits at once, and add them up in 32; with all parts at once, a row is loaded once.
+    fn times<const PARTS: usize>(&self, vector: &[i64], product: &mut Vec<i64>) {
         done((vector.len() * vector.len()) as u64 / 2);
-        let part = |n: usize| -> Vec<i16> {
+        let parts: [Vec<i16>; PARTS] = std::array::from_fn(|n| {
             let shifted = vector.iter().map(|value| value >> (PART * n as u32));
             // the last one has the sign
             let cut = |value: i64| if n + 1 < PARTS { value & ((1 << PART) - 1) } else { value };
             shifted.map(|value| cut(value) as i16).collect()
-        };
-        let parts: [Vec<i16>; PARTS] = std::array::from_fn(part);
+        });
         product.extend(self.rows().map(|row| {
-            let of_part = |part: &Vec<i16>| -> i32 {
-                row.iter().zip(part).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
-            };
-            parts.iter().rev().fold(0, |sum, part| (sum << PART) + i64::from(of_part(part)))
+            let parts: [&[i16]; PARTS] = std::array::from_fn(|n| &parts[n][..row.len()]);
+            let mut sums = [0i32; PARTS];
+            for (i, entry) in row.iter().enumerate() {
+                for (sum, part) in sums.iter_mut().zip(&parts) {
+                    *sum += i32::from(*entry) * i32::from(part[i]);
+                }
+            }
+            sums.iter().rev().fold(0, |sum, part| (sum << PART) + i64::from(*part))
         }));
     }
 }

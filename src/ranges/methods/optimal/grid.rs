@@ -67,8 +67,10 @@ impl CountMechanism for PlaneOptimal {
     }
 
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
-        let of_columns = self.columns.measure(&signed(counts));
-        self.rows.measure(&transposed(&of_columns, self.columns.bins()))
+        let largest = self.largest_count();
+        let of_columns = self.columns.measure(&signed(counts), largest);
+        let largest = largest * self.columns.largest_row();
+        self.rows.measure(&transposed(&of_columns, self.columns.bins()), largest)
     }
 }
 
