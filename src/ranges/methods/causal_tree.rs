@@ -75,7 +75,7 @@ impl CausalTree {
     fn nodes(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let mut start = range.start;
         std::iter::from_fn(move || {
-            let fits = |width: &usize| start % width == 0 && start + width <= range.end;
+            let fits = |width: &usize| start.is_multiple_of(*width) && start + width <= range.end;
             let level = self.widths.iter().rposition(fits)?;
             start += self.widths[level];
             Some((level, start))
@@ -114,7 +114,7 @@ impl TickMechanism for CausalTree {
         let mut first_of_level = 0;
         let mut measured = Vec::new();
         for width in &self.widths {
-            if counts.len() % width == 0 {
+            if counts.len().is_multiple_of(*width) {
                 let node = &counts[counts.len() - width..];
                 let place = first_of_level + counts.len() / width - 1;
                 measured.push((place, node.iter().sum::<u64>() as i64));
