@@ -1,6 +1,6 @@
 //! Why there is no plan.
 
-use super::limits::MAX_BINS;
+use super::limits::{MAX_BINS, MAX_WEIGHTED_BINS};
 use super::method::RangeMethod;
 use super::trees::budgets::LevelBudgets;
 use super::workload::Workload;
@@ -35,6 +35,10 @@ impl Dimensions {
 #[derive(Debug, Clone, PartialEq)]
 pub enum RangePlanError {
     Bins {
+        value: i64,
+    },
+    /// No counts, or more than [`MAX_WEIGHTED_BINS`].
+    Horizon {
         value: i64,
     },
     /// No cells, or more than [`MAX_BINS`].
@@ -101,6 +105,9 @@ impl fmt::Display for RangePlanError {
         match self {
             RangePlanError::Bins { value } => {
                 write!(f, "the number of bins must be from 1 to {MAX_BINS}, got {value}")
+            }
+            RangePlanError::Horizon { value } => {
+                write!(f, "horizon must be from 1 to {MAX_WEIGHTED_BINS}, got {value}")
             }
             RangePlanError::Sides { rows, columns } => write!(
                 f,
@@ -172,6 +179,11 @@ impl RangePlanError {
     pub fn hint(&self) -> String {
         match self {
             RangePlanError::Bins { .. } => "Choose wider bins or narrower bounds.".into(),
+            RangePlanError::Horizon { .. } => {
+                "It is the number of bins that can ever be released: choose wider bins, or begin \
+                 another stream, with a charge of its own, where this one ends."
+                    .into()
+            }
             RangePlanError::Sides { .. } => {
                 "Choose wider bins or narrower bounds, or ask for fewer rectangles.".into()
             }

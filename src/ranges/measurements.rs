@@ -20,6 +20,14 @@ pub struct MeasurementGroup {
     pub noise: MeasurementNoise,
 }
 
+impl MeasurementGroup {
+    /// The only place where counts and noise meet.
+    fn noisy<R: RandomWords + ?Sized>(&self, exact: i64, words: &mut R) -> i64 {
+        // a sum beyond i64 stays at its end, which is post-processing
+        exact.saturating_add(self.noise.sample(words))
+    }
+}
+
 /// What one row, in whichever bin, moves a mechanism's exact integers by at most, in units of their
 /// noise: the privacy loss of a release.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,7 +136,27 @@ impl Measurements {
         &self.groups[0].noise
     }
 
-    /// Adds exact noise to every measurement: the only place where counts and noise meet.
+    /// One measurement, with exact noise: of those that are made one by one.
+    ///
+    /// # Panics
+    /// If no group holds that place.
+    pub(super) fn with_noise<R: RandomWords + ?Sized>(
+        &self,
+        place: usize,
+        exact: i64,
+        words: &mut R,
+    ) -> i64 {
+        let mut before = place;
+        for group in &self.groups {
+            match before.checked_sub(group.measurements) {
+                Some(rest) => before = rest,
+                None => return group.noisy(exact, words),
+            }
+        }
+        panic!("measurement {place} belongs to no group")
+    }
+
+    /// Adds exact noise to every measurement.
     ///
     /// # Panics
     /// If the groups are those of another number of measurements.
@@ -139,8 +167,7 @@ impl Measurements {
             for chunk in own.chunks_mut(DRAWS_AT_A_TIME) {
                 done(chunk.len() as u64);
                 for value in chunk {
-                    // a sum beyond i64 stays at its end, which is post-processing
-                    *value = value.saturating_add(group.noise.sample(words));
+                    *value = group.noisy(*value, words);
                 }
             }
             rest = others;

@@ -35,6 +35,8 @@ mod regions;
 mod release;
 mod released;
 mod spending;
+mod stream;
+mod ticks;
 mod trees;
 mod workload;
 
@@ -57,6 +59,7 @@ pub use methods::cascade::grid::{MAX_GRID_FAN_OUT, PlaneCascade};
 pub use methods::cascade::line::Cascade;
 pub use methods::cascade::streaming::{CascadeStream, RunningSums, StreamError};
 pub use methods::cascade::tree::{MAX_FAN_OUT, TreeOverBins, TreeOverBinsError};
+pub use methods::causal_tree::CausalTree;
 pub use methods::minimax::strategy::WeightedRoot;
 pub use methods::optimal::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
 pub use methods::optimal::grid::PlaneOptimal;
@@ -80,6 +83,8 @@ pub use regions::release::RegionRelease;
 pub use regions::tree::RegionTree;
 pub use release::{RangeFormatError, RangeRelease};
 pub use released::{DpRanges, DpRangesFormatError};
+pub use stream::{CountStream, StreamParameters, StreamPlan, StreamRequest};
+pub use ticks::{Tick, TickMechanism};
 pub use trees::budgets::LevelBudgets;
 pub use trees::covariance::{PerNode, TreeCovariance};
 pub use trees::shape::TreeShape;
@@ -93,3 +98,5 @@ mod asked;
 mod figures;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod stream_properties;

@@ -110,7 +110,11 @@ impl PlanePlan {
 }
 
 /// What arguments allow to be spent: with Gaussian noise where there is a delta.
-fn spending(epsilon: f64, delta: f64, rows_per_unit: u32) -> Result<Spending, RangePlanError> {
+pub(super) fn spending(
+    epsilon: f64,
+    delta: f64,
+    rows_per_unit: u32,
+) -> Result<Spending, RangePlanError> {
     let budget = Epsilon::new(epsilon).map_err(|_| RangePlanError::Epsilon { value: epsilon })?;
     let pure = Spending { epsilon: budget, gaussian: None, rows_per_unit };
     if delta == 0.0 {

@@ -2,6 +2,7 @@
 
 mod binary_tree;
 pub(super) mod cascade;
+pub(super) mod causal_tree;
 pub(super) mod descriptor;
 mod flat;
 mod levels;

@@ -24,7 +24,8 @@
 //! # What is made of it
 //!
 //! With h = 1 / F, a power series of its own, x_i = sum_{t <= i} h_{i-t} y_t / d_i: estimates are
-//! unbiased and variances exact for the integers F, d and k, however coarse they are.
+//! unbiased and variances exact for the integers F, d and k, however coarse they are. The sums run
+//! from the first bin on: counts can be measured, and estimated, as they arrive.
 
 use super::weights::weights;
 use crate::noise::ScaleError;
@@ -37,6 +38,7 @@ use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, 
 use crate::ranges::mechanism::{RangeMechanism, Split, running_sums};
 use crate::ranges::methods::optimal::spread::{mean_of_differences, splits, worst_range};
 use crate::ranges::methods::prefix::root;
+use crate::ranges::ticks::{Tick, TickMechanism};
 use crate::ranges::workload::{Spread, Workload};
 use crate::work::{done, poll};
 use num_rational::Ratio;
@@ -252,6 +254,39 @@ impl RangeMechanism for WeightedRoot {
 
     fn splits(&self) -> Vec<Split> {
         splits(&self.prefix_variances(), |weights| self.covariances(weights))
+    }
+}
+
+impl TickMechanism for WeightedRoot {
+    fn horizon(&self) -> usize {
+        self.bins()
+    }
+
+    fn measure_last(&self, counts: &[u64]) -> Vec<(usize, i64)> {
+        let time = counts.len() - 1;
+        let entries = self.factors.iter().zip(self.kernel[..=time].iter().rev());
+        let row = counts.iter().zip(entries).map(|(&count, (d, f))| count as i64 * d * f).sum();
+        vec![(time, row)]
+    }
+
+    /// Of the count.
+    fn estimate_last(&self, before: &[Tick], noisy: &[i64]) -> Vec<f64> {
+        let time = before.len();
+        let rows = before.iter().map(|tick| &tick.noisy).map(Vec::as_slice).chain([noisy]);
+        let terms = rows.zip(self.inverse[..=time].iter().rev()).map(|(row, h)| row[0] as f64 * h);
+        vec![terms.sum::<f64>() / self.factors[time] as f64]
+    }
+
+    fn sum_of(&self, ticks: &[Tick], range: Range<usize>) -> f64 {
+        ticks[range].iter().map(|tick| tick.estimates[0]).sum()
+    }
+
+    fn variance_of(&self, range: Range<usize>) -> f64 {
+        self.variance(range)
+    }
+
+    fn spread_of_prefixes(&self) -> Spread {
+        self.spread(Workload::Prefix)
     }
 }
 

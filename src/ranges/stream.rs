@@ -1,0 +1,198 @@
+//! A counter that is released as time goes on: its plan, and its ticks.
+
+use super::calibration::Calibration;
+use super::error::RangePlanError;
+use super::least::least;
+use super::limits::MAX_WEIGHTED_BINS;
+use super::methods::causal_tree::CausalTree;
+use super::methods::minimax::strategy::WeightedRoot;
+use super::parameters::Parameters;
+use super::plan::Plan;
+use super::planner::spending;
+use super::ticks::{Tick, TickMechanism};
+use super::workload::Workload;
+use crate::charge::Receipt;
+use crate::noise::{RandomWords, ScaleError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::ops::Range;
+
+/// The largest branching factor that is tried: a tree of two levels over 2^14 counts has the least
+/// error below that.
+const MAX_BRANCHING: usize = 64;
+
+/// What a stream is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamRequest {
+    /// The most counts that will ever be released.
+    pub horizon: i64,
+    pub epsilon: f64,
+    /// 0 for pure epsilon.
+    pub delta: f64,
+    /// How many rows one unit of privacy owns at most in all counts together, at least 1.
+    pub rows_per_unit: u32,
+}
+
+/// From which a stream's mechanism is built, whenever it goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamParameters {
+    horizon: u32,
+    strategy: Strategy,
+    calibration: Calibration,
+}
+
+// Stored with streams by their position: a new one goes to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum Strategy {
+    /// That of the method `minimax` for prefixes, with discrete Gaussian noise.
+    Root,
+    /// See [`CausalTree`].
+    Tree { branching: u32, levels: u32 },
+}
+
+/// A stream that is to be released, all of it.
+///
+/// ```
+/// # use pg_dp::charge::Receipt;
+/// # use pg_dp::noise::words_from_system;
+/// # use pg_dp::ranges::{StreamPlan, StreamRequest};
+/// let (horizon, epsilon, delta, rows_per_unit) = (8760, 1.0, 1e-9, 1);
+/// let plan = StreamPlan::new(StreamRequest { horizon, epsilon, delta, rows_per_unit })?;
+/// let mut stream = Receipt::uncharged(plan).stream(Vec::new());
+/// for count in [3, 1, 2] {
+///     stream.tick(count, &mut words_from_system()?);
+/// }
+/// println!("{} with a standard deviation of {}", stream.sum(1..3), stream.variance(1..3).sqrt());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type StreamPlan = Plan<StreamParameters>;
+
+impl Parameters for StreamParameters {
+    type Mechanism = dyn TickMechanism;
+
+    fn mechanism(&self) -> Result<Box<dyn TickMechanism>, ScaleError> {
+        let (horizon, calibration) = (self.horizon as usize, &self.calibration);
+        Ok(match self.strategy {
+            Strategy::Root => Box::new(WeightedRoot::new(Workload::Prefix, horizon, calibration)?),
+            Strategy::Tree { branching, levels } => {
+                let (branching, levels) = (branching as usize, levels as usize);
+                Box::new(CausalTree::new(horizon, branching, levels, calibration)?)
+            }
+        })
+    }
+
+    fn describe(&self) -> Value {
+        let (method, branching, levels) = match self.strategy {
+            Strategy::Root => ("minimax", None, None),
+            Strategy::Tree { branching, levels } => ("tree", Some(branching), Some(levels)),
+        };
+        json!({
+            "method": method,
+            "horizon": self.horizon,
+            "branching": branching,
+            "levels": levels,
+            "measurements": self.calibration.describe(),
+        })
+    }
+}
+
+impl StreamPlan {
+    /// With a delta the weighted square root with discrete Gaussian noise, without one the tree
+    /// with the least mean variance over all prefixes.
+    ///
+    /// Errors: see [`RangePlanError`]; each names its argument.
+    pub fn new(request: StreamRequest) -> Result<StreamPlan, RangePlanError> {
+        let StreamRequest { horizon: value, epsilon, delta, rows_per_unit } = request;
+        let horizon = u32::try_from(value)
+            .ok()
+            .filter(|horizon| (1..=MAX_WEIGHTED_BINS).contains(&(*horizon as usize)))
+            .ok_or(RangePlanError::Horizon { value })?;
+        let spending = spending(epsilon, delta, rows_per_unit)?;
+        let plan = |noise, strategy| {
+            Plan::of(noise, |calibration| StreamParameters { horizon, strategy, calibration })
+        };
+        let best = if delta > 0.0 {
+            plan(spending.on_all_together(), Strategy::Root)
+        } else {
+            least(trees(horizon as usize).map(|(branching, levels)| {
+                let noise = spending.on_groups(&vec![1.0 / levels as f64; levels])?;
+                let (branching, levels) = (branching as u32, levels as u32);
+                let plan = plan(noise, Strategy::Tree { branching, levels })?;
+                Ok((plan.mechanism().spread_of_prefixes().mean, plan))
+            }))
+        };
+        best.map_err(|error| RangePlanError::Scale { epsilon, delta, error })
+    }
+}
+
+/// Branching factors and numbers of levels.
+fn trees(horizon: usize) -> impl Iterator<Item = (usize, usize)> {
+    (2..=MAX_BRANCHING).flat_map(move |branching| {
+        (1..=CausalTree::most_levels(horizon, branching)).map(move |levels| (branching, levels))
+    })
+}
+
+/// A stream that is being released: the ticks so far, and the right to draw the next.
+pub struct CountStream {
+    mechanism: Box<dyn TickMechanism>,
+    ticks: Vec<Tick>,
+}
+
+impl<P> Receipt<StreamPlan, P> {
+    /// Before the first tick, or after those that were drawn for this very receipt: whoever draws a
+    /// tick twice, and shows both, has released more than was charged.
+    ///
+    /// # Panics
+    /// If there are more ticks than the horizon.
+    pub fn stream(self, ticks: Vec<Tick>) -> CountStream {
+        let mechanism = self.into_mechanism().into_mechanism();
+        assert!(ticks.len() <= mechanism.horizon(), "more ticks than the horizon");
+        CountStream { mechanism, ticks }
+    }
+}
+
+impl CountStream {
+    /// The number of ticks so far.
+    pub fn time(&self) -> usize {
+        self.ticks.len()
+    }
+
+    /// What is to be stored for the stream to go on.
+    pub fn ticks(&self) -> &[Tick] {
+        &self.ticks
+    }
+
+    /// Measures the next count, which holds every row in no other: what is to be stored before
+    /// anything of it is told. None if the horizon is reached. Time: linear in the ticks so far.
+    pub fn tick<R: RandomWords + ?Sized>(&mut self, count: u64, words: &mut R) -> Option<&Tick> {
+        if self.ticks.len() == self.mechanism.horizon() {
+            return None;
+        }
+        // a larger count is taken for the largest, which keeps the sensitivity
+        let count = count.min(self.mechanism.largest_count());
+        let counts: Vec<u64> = self.ticks.iter().map(|tick| tick.count).chain([count]).collect();
+        let measurements = self.mechanism.measurements();
+        let noisy = self.mechanism.measure_last(&counts).into_iter();
+        let noisy: Vec<i64> =
+            noisy.map(|(place, exact)| measurements.with_noise(place, exact, words)).collect();
+        let estimates = self.mechanism.estimate_last(&self.ticks, &noisy);
+        self.ticks.push(Tick { count, noisy, estimates });
+        self.ticks.last()
+    }
+
+    /// The unbiased estimate of the sum of the counts in a range of ticks, of the part of it up to
+    /// now.
+    pub fn sum(&self, range: Range<usize>) -> f64 {
+        self.mechanism.sum_of(&self.ticks, self.inside(range))
+    }
+
+    /// The variance of [`CountStream::sum`].
+    pub fn variance(&self, range: Range<usize>) -> f64 {
+        self.mechanism.variance_of(self.inside(range))
+    }
+
+    fn inside(&self, range: Range<usize>) -> Range<usize> {
+        let end = range.end.min(self.ticks.len());
+        range.start.min(end)..end
+    }
+}
