@@ -98,6 +98,11 @@ fn answers_are_unbiased_with_the_variances_stated() {
                     ticks_of(&*mechanism, &noise.collect::<Vec<_>>())
                 })
                 .collect();
+            let prefixes = Workload::Prefix.ranges(horizon);
+            let one_by_one = Spread::of(prefixes.map(|range| mechanism.variance_of(range)));
+            let spread = mechanism.spread_of_prefixes();
+            assert!((spread.mean / one_by_one.mean - 1.0).abs() < 1e-9, "{name}");
+            assert!((spread.max / one_by_one.max - 1.0).abs() < 1e-9, "{name}");
             for range in Workload::All.ranges(horizon).chain([0..0, horizon..horizon]) {
                 let context = format!("{name}, {range:?}");
                 let sum: u64 = counts[range.clone()].iter().sum();

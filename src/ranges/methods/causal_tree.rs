@@ -19,7 +19,8 @@ use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
 use crate::ranges::ticks::{Tick, TickMechanism};
-use crate::work::poll;
+use crate::ranges::workload::Spread;
+use crate::work::{Paced, poll};
 use std::iter::successors;
 use std::ops::Range;
 
@@ -148,5 +149,17 @@ impl TickMechanism for CausalTree {
 
     fn variance_of(&self, range: Range<usize>) -> f64 {
         self.nodes(range).map(|(level, _)| self.variances[level]).sum()
+    }
+
+    /// A prefix has as many nodes of each level, from the highest on, as there is room for.
+    fn spread_of_prefixes(&self) -> Spread {
+        let variance = |end: usize| {
+            let levels = self.widths.iter().zip(&self.variances).rev();
+            let (_, variance) = levels.fold((end, 0.0), |(rest, sum), (width, variance)| {
+                (rest % width, sum + (rest / width) as f64 * variance)
+            });
+            variance
+        };
+        Spread::of((1..=self.horizon).paced().map(variance))
     }
 }
