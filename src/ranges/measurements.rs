@@ -197,15 +197,6 @@ pub trait CountMechanism {
     fn measure(&self, counts: &[u64]) -> Vec<i64>;
 }
 
-/// What a mechanism measures, with noise.
-pub(super) fn noisy<M: CountMechanism + ?Sized, R: RandomWords + ?Sized>(
-    mechanism: &M,
-    counts: &[u64],
-    words: &mut R,
-) -> Vec<i64> {
-    noisy_difference(mechanism, counts, None, words)
-}
-
 /// What a mechanism measures of the difference of two lists of sums, with noise.
 pub(super) fn noisy_difference<M: CountMechanism + ?Sized, R: RandomWords + ?Sized>(
     mechanism: &M,

@@ -72,7 +72,7 @@ pub use methods::wavelet::Wavelet;
 pub use noise::{MeasurementNoise, NoiseParameter};
 pub use parameters::{Parameters, PlaneParameters, RangeParameters};
 pub use plan::{Plan, PlanePlan, RangePlan};
-pub use plane::counts::{CellCounts, GridAxis};
+pub use plane::counts::{CellSums, GridAxis};
 pub use plane::grid::{CellGrid, Rectangle};
 pub use plane::mechanism::{MAX_SEARCHED, PlaneMechanism};
 pub use plane::release::PlaneRelease;

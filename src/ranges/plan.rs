@@ -174,6 +174,22 @@ impl<P> Receipt<PlanePlan, P> {
     pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> PlaneRelease {
         let Plan { parameters, mechanism, .. } = self.into_mechanism();
         assert_eq!(counts.len(), parameters.grid().cells(), "counts of another number of cells");
-        PlaneRelease::draw(mechanism, counts, words)
+        PlaneRelease::draw(mechanism, counts, None, words)
+    }
+
+    /// Measures sums of amounts and adds exact noise. `sums`: one per cell, row by row of the grid,
+    /// of amounts within the bounds whose weight the plan is made for.
+    ///
+    /// # Panics
+    /// If the sums are those of another number of cells.
+    pub fn release_sums<R: RandomWords + ?Sized>(
+        self,
+        sums: &SignedSums,
+        words: &mut R,
+    ) -> PlaneRelease {
+        let Plan { parameters, mechanism, .. } = self.into_mechanism();
+        let SignedSums { above, below } = sums;
+        assert_eq!(above.len(), parameters.grid().cells(), "sums of another number of cells");
+        PlaneRelease::draw(mechanism, above, below.as_deref(), words)
     }
 }

@@ -24,6 +24,17 @@ SELECT dp_create_dataset('units', 'place', '{id}', '{}', 'places', epsilon_budge
 SELECT sum FROM dp_rectangle_sums('units', 'x', 'y', '{"[1,3)"}', '{"[10,13)"}', 1e6);
 SELECT round(one.stddev) AS one_row, round(three.stddev) AS three_rows
   FROM dp_rectangle_sums('places', 'x', 'y', '{"[1,2)"}', '{"[1,2)"}', 0.01, method => 'flat') AS one, dp_rectangle_sums('units', 'x', 'y', '{"[1,2)"}', '{"[1,2)"}', 0.01, method => 'flat') AS three;
+-- amounts: clamped to their bounds, rounded to the unit; a row without one adds nothing
+ALTER TABLE place ADD COLUMN paid numeric;
+UPDATE place SET paid = (ARRAY[1.004, 60, -2.5, 0.005, NULL, 'NaN', 7, 8, 9, 3, 4])[id];
+SELECT row_range, column_range, round(sum::numeric, 2) AS sum, stddev < 0.01 AS exact
+  FROM dp_rectangle_sums('places', 'x', 'y', '{"[1,3)","[0,6)","(,)"}', '{"[10,13)","(,)","(,)"}', 1e8, amount => 'paid', max_amount => 50, min_amount => -2, amount_unit => 0.01);
+SELECT round(a.stddev / b.stddev) AS times
+  FROM dp_rectangle_sums('places', 'x', 'y', '{"[1,2)"}', '{"[1,2)"}', 0.01, method => 'flat', amount => 'id', max_amount => 3, min_amount => -40) AS a,
+       dp_rectangle_sums('places', 'x', 'y', '{"[1,2)"}', '{"[1,2)"}', 0.01, method => 'flat') AS b;
+SELECT parameters->>'amount' AS amount, parameters->'min_amount' AS min_amount, parameters->'max_amount' AS max_amount FROM dp.ledger WHERE dataset = 'places' AND parameters ? 'amount' ORDER BY id DESC LIMIT 1;
+SELECT e.* FROM (VALUES ($$amount => 'paid', max_amount => 9$$), ($$amount => 'id'$$), ($$max_amount => 9$$), ($$amount => 'label', max_amount => 9$$)) AS c (arguments),
+  error_of(format($$SELECT dp_rectangle_sums('places', 'x', 'y', '{"[1,2)"}', '{"[1,2)"}', 1, %s)$$, arguments)) AS e;
 
 -- charged, under a name once
 SELECT dp_create_dataset('charged', 'place', '{id}', '{}', epsilon_budget => 1);

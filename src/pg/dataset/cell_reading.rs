@@ -1,32 +1,36 @@
-//! The exact counts of pairs of a record's integers: planned before the charge, read after it.
+//! The exact counts of pairs of a record's integers, or the sums of amounts: planned before the charge, read after it.
 
+use super::bin_reading::ReadAmount;
 use super::query::Query;
 use super::reading::Reading;
 use super::relation::open;
-use super::source::{Source, distinct};
+use super::source::{Source, distinct, quoted};
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
-use crate::ranges::{CellCounts, GridAxis};
+use crate::pg::values::amounts::Amounts;
+use crate::ranges::{AmountBounds, CellSums, GridAxis};
 use pgrx::prelude::*;
-use pgrx::spi::quote_identifier;
 use std::convert::Infallible;
 
 /// The pairs that a release will count.
 pub(crate) struct CellReading {
     rows: SealedRows<Query>,
-    /// All 0.
-    counts: CellCounts,
+    amount: ReadAmount,
+    /// Of no record.
+    sums: CellSums,
 }
 
 impl Source {
-    /// Plans the counting of the pairs of two columns, each with its axis, in the cells of a grid.
-    /// Reads no row.
+    /// Plans the counting of the pairs of two columns, each with its axis, in the cells of a grid, or
+    /// the summing of amounts. Reads no row.
     ///
-    /// Errors: a column is not of integers; the dataset's rows are not what is hidden.
+    /// Errors: a column is not of integers; the dataset's rows are not what is hidden; the column of
+    /// amounts has none.
     pub(crate) fn prepare_cells(
         &self,
         row: (&str, GridAxis),
         column: (&str, GridAxis),
+        amounts: Option<&Amounts>,
     ) -> Result<CellReading> {
         self.check_rows_are_entities()?;
         let entities = open(self.entities, "entities")?;
@@ -38,27 +42,33 @@ impl Source {
                 ));
             }
         }
-        let columns = [row.0, column.0].map(str::to_string);
+        let amount = ReadAmount::of(amounts, &entities)?;
+        let mut columns = [row.0, column.0].map(str::to_string).to_vec();
+        columns.extend(amounts.map(|amounts| amounts.column.clone()));
         let rows = self.used_rows(&entities.name, &distinct(&columns, &[]));
-        let [first, second] = columns.map(quote_identifier);
-        let sql = format!("SELECT {first}, {second} FROM {rows}");
-        let rows = Query::plan(&sql, &[&entities], 0)?;
-        Ok(CellReading { rows: SealedRows::new(rows), counts: CellCounts::empty(row.1, column.1) })
+        let columns = quoted(&columns).join(", ");
+        let rows = Query::plan(&format!("SELECT {columns} FROM {rows}"), &[&entities], 0)?;
+        let of_each = amounts.map_or(AmountBounds::COUNTED, |amounts| amounts.bounds);
+        let sums = CellSums::empty(row.1, column.1, of_each);
+        Ok(CellReading { rows: SealedRows::new(rows), amount, sums })
     }
 }
 
 impl Reading for CellReading {
-    type Truth = CellCounts;
+    type Truth = CellSums;
 
-    /// Numbers outside of the bounds count in the nearest cell, pairs with a NULL in none.
-    fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<CellCounts, Failure> {
-        let CellReading { rows, mut counts } = self;
+    /// Numbers outside of the bounds count in the nearest cell, pairs with a NULL in none. An amount
+    /// beyond its bounds is taken for the nearest one, a record without an amount adds nothing.
+    fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<CellSums, Failure> {
+        let CellReading { rows, amount, mut sums } = self;
         let Ok(()) = rows.open(receipt).run(|pair| {
-            if let (Some(row), Some(column)) = (pair.integer(0), pair.integer(1)) {
-                counts.add(row, column);
+            if let (Some(row), Some(column)) = (pair.integer(0), pair.integer(1))
+                && let Some(amount) = amount.units(pair, 2)
+            {
+                sums.add(row, column, amount);
             }
             Ok::<_, Infallible>(())
         });
-        Ok(counts)
+        Ok(sums)
     }
 }

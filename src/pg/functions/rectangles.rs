@@ -1,14 +1,18 @@
 //! Sums over rectangles: releases of pairs of two columns of a dataset.
 
-use super::ranges::{joined, some_ranges, spent};
+use super::ranges::{joined, some_ranges, spent, weight};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, invalid, required, unfit_ranges};
 use crate::pg::release::named::{RectangleSums, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::values::amounts::{AmountArguments, Amounts};
 use crate::pg::values::interval::{BinRange, Questions, SqlRange};
-use crate::ranges::{GridAxis, MethodChoice, PlanePlan, PlaneRelease, PlaneRequest, Rectangle};
+use crate::ranges::{
+    AmountUnit, GridAxis, MethodChoice, PlanePlan, PlaneRelease, PlaneRequest, Rectangle,
+};
 use crate::work::poll;
+use pgrx::AnyNumeric;
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
 
@@ -27,6 +31,10 @@ fn dp_rectangle_sums(
     column_bounds: Option<SqlRange>,
     method: Option<&str>,
     name: Option<&str>,
+    amount: Option<&str>,
+    max_amount: Option<AnyNumeric>,
+    min_amount: Option<AnyNumeric>,
+    amount_unit: Option<AnyNumeric>,
 ) -> Result<
     TableIterator<
         'static,
@@ -59,8 +67,9 @@ fn dp_rectangle_sums(
     progress.dataset(dataset.id);
     let row_column = required(row_column, "row_column")?;
     let column_column = required(column_column, "column_column")?;
+    let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit }.amounts()?;
     // what the ledger's entry shows besides the mechanism
-    let about: Map<String, Value> = [
+    let mut about: Map<String, Value> = [
         ("row_column", row_column.to_string()),
         ("column_column", column_column.to_string()),
         ("row_bounds", rows.bounds.to_string()),
@@ -69,6 +78,7 @@ fn dp_rectangle_sums(
     .map(|(key, value)| (key.to_string(), value.into()))
     .into_iter()
     .collect();
+    about.extend(amounts.iter().flat_map(Amounts::about));
 
     let asked_ends: Vec<_> =
         rows.bins.iter().zip(&columns.bins).map(|(r, c)| [r, c].map(ends)).collect();
@@ -96,7 +106,7 @@ fn dp_rectangle_sums(
             columns: columns.cells() as i64,
             epsilon: required(epsilon, "epsilon")?,
             delta: required(delta, "delta")?,
-            rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+            rows_per_unit: weight(dataset, amounts.as_ref())?,
             method: MethodChoice::parse_for_grid(required(method, "method")?)
                 .map_err(unfit_ranges)?,
             asked: rectangles.clone(),
@@ -105,13 +115,18 @@ fn dp_rectangle_sums(
         progress.phase(Phase::Checking);
         asked.of_rows(
             |source| {
-                let reading = source.prepare_cells((row_column, rows), (column_column, columns))?;
+                let (rows, columns) = ((row_column, rows), (column_column, columns));
+                let reading = source.prepare_cells(rows, columns, amounts.as_ref())?;
                 Ok((plan, reading))
             },
             |truth, receipt, words| {
                 progress.phase(Phase::Measuring);
-                let release = receipt.release(truth.counts(), words);
-                let answers = rectangles.iter().map(|rectangle| answer(&release, rectangle));
+                let release = receipt.release_sums(truth.sums(), words);
+                let unit = amounts.as_ref().map_or(AmountUnit::ONE, |amounts| amounts.unit);
+                let answers = rectangles.iter().map(|rectangle| {
+                    let (sum, stddev) = answer(&release, rectangle);
+                    (unit.amount(sum), unit.amount(stddev))
+                });
                 Ok(RectangleSums { asked: &asked_ends, answers: answers.collect() })
             },
         )

@@ -1,6 +1,8 @@
-//! Records as they are counted, cell by cell.
+//! Records as they are counted, or their amounts summed, cell by cell.
 
+use crate::ranges::amounts::AmountBounds;
 use crate::ranges::bins::bounds::BinBounds;
+use crate::ranges::bins::sums::SignedSums;
 use crate::ranges::cells::RangeCells;
 
 /// One axis of a grid: the bins that there are, and the cells that they are joined to.
@@ -29,31 +31,32 @@ impl GridAxis {
     }
 }
 
-/// An exact count for every cell of a grid. Confidential.
+/// An exact sum of bounded amounts for every cell of a grid. Confidential.
 #[derive(Debug, Clone)]
-pub struct CellCounts {
+pub struct CellSums {
     rows: GridAxis,
     columns: GridAxis,
-    counts: Vec<u64>,
+    amounts: AmountBounds,
+    sums: SignedSums,
 }
 
-impl CellCounts {
-    /// All counts 0.
-    pub fn empty(rows: GridAxis, columns: GridAxis) -> CellCounts {
-        let counts = vec![0; rows.cells() * columns.cells()];
-        CellCounts { rows, columns, counts }
+impl CellSums {
+    /// Of no record.
+    pub fn empty(rows: GridAxis, columns: GridAxis, amounts: AmountBounds) -> CellSums {
+        let sums = SignedSums::empty(rows.cells() * columns.cells(), amounts);
+        CellSums { rows, columns, amounts, sums }
     }
 
-    /// Counts a record in a row and a column of bins, in the nearest ones if it lies outside of the
-    /// bounds.
-    pub fn add(&mut self, row: i64, column: i64) {
+    /// Adds a record's amount, or the bound that it is beyond, in a row and a column of bins, in the
+    /// nearest ones if it lies outside of the bounds.
+    pub fn add(&mut self, row: i64, column: i64, amount: i64) {
         let cell = self.rows.cell(row) * self.columns.cells() + self.columns.cell(column);
-        self.counts[cell] += 1; // no table has 2^64 rows
+        self.sums.add(cell, self.amounts.clamped(amount));
     }
 
-    /// One count per cell, row by row.
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
+    /// One sum per cell, row by row.
+    pub fn sums(&self) -> &SignedSums {
+        &self.sums
     }
 }
 
@@ -67,7 +70,7 @@ mod tests {
         // rows -3, -2 | -1, 0, 1 | 2 and columns 10 | 11, 12
         let rows = GridAxis::new(bounds(-3, 3), RangeCells::of(std::slice::from_ref(&(2..5)), 6));
         let columns = GridAxis::new(bounds(10, 13), RangeCells::of(&[0..1, 1..3], 3));
-        let mut counts = CellCounts::empty(rows, columns);
+        let mut counts = CellSums::empty(rows, columns, AmountBounds::COUNTED);
         for (row, column) in [
             (-3, 10),
             (i64::MIN, i64::MIN),
@@ -79,8 +82,9 @@ mod tests {
             (i64::MAX, 13),
             (3, 12),
         ] {
-            counts.add(row, column);
+            counts.add(row, column, 1);
         }
-        assert_eq!(counts.counts(), [2, 1, 0, 3, 1, 2]);
+        let sums = SignedSums { above: vec![2, 1, 0, 3, 1, 2], below: None };
+        assert_eq!(counts.sums(), &sums);
     }
 }

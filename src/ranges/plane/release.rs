@@ -4,7 +4,7 @@ use super::corner_sums::CornerSums;
 use super::grid::{CellGrid, Rectangle};
 use super::mechanism::PlaneMechanism;
 use crate::noise::RandomWords;
-use crate::ranges::measurements::noisy;
+use crate::ranges::measurements::noisy_difference;
 
 /// What is released.
 pub struct PlaneRelease {
@@ -13,13 +13,15 @@ pub struct PlaneRelease {
 }
 
 impl PlaneRelease {
-    /// Measures, adds noise, and estimates.
+    /// Measures the counts above, less those below, adds noise, and estimates.
     pub(in crate::ranges) fn draw<R: RandomWords + ?Sized>(
         mechanism: Box<dyn PlaneMechanism>,
-        counts: &[u64],
+        above: &[u64],
+        below: Option<&[u64]>,
         words: &mut R,
     ) -> PlaneRelease {
-        let cells = mechanism.cell_estimates(&noisy(&*mechanism, counts, words));
+        let noisy = noisy_difference(&*mechanism, above, below, words);
+        let cells = mechanism.cell_estimates(&noisy);
         let estimates = CornerSums::new(mechanism.grid(), &cells);
         PlaneRelease { mechanism, estimates }
     }
