@@ -52,7 +52,8 @@ methods! {
 }
 
 /// What a user asks for, in words: `auto[:<workload>]`, `optimal[:<workload>]`,
-/// `minimax[:<workload>]`, `<tree>[:<branching>][:<budgets>]`, or a method, such as "tree_consistent:16:optimised".
+/// `minimax[:<workload>]`, `<tree>[:<branching>][:<budgets>]`, or a method, such as
+/// "tree_consistent:16:optimised".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodChoice {
     /// None: the one with the least mean variance over the target.
