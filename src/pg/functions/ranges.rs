@@ -32,7 +32,10 @@ fn dp_range_release(
     name: Option<&str>,
 ) -> Result<DpRanges> {
     let truth = required(b, "b").map_err(|report| {
-        report.set_hint("bins_agg is NULL without rows: coalesce(bins_agg(...), '[0,100){}').")
+        report.set_hint(
+            "bins_agg is NULL without rows: coalesce(bins_agg(...), '[0,100){}'), or of amounts up \
+             to 50 '[0,100)<=50{}'.",
+        )
     })?;
     let progress = Progress::start(Function::RangeRelease, Phase::Planning);
     let bins = truth.bounds();
