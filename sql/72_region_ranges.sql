@@ -60,7 +60,6 @@ COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, numeric, numeric, numeric)
     IS 'releases how many rows of regions lie in ranges of timestamps with time zone, or sums of amounts';
 
-
 CREATE FUNCTION @extschema@.dp_explain_region_ranges(
         dataset text, bins bigint, epsilon float8, delta float8 DEFAULT 0,
         method text DEFAULT 'auto', budget_shares float8[] DEFAULT NULL,

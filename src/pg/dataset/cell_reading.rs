@@ -1,4 +1,5 @@
-//! The exact counts of pairs of a record's integers, or the sums of amounts: planned before the charge, read after it.
+//! The exact counts of pairs of a record's integers, or the sums of amounts: planned before the
+//! charge, read after it.
 
 use super::bin_reading::ReadAmount;
 use super::query::Query;

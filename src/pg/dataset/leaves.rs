@@ -197,8 +197,8 @@ impl Leaves {
 }
 
 impl KnownGroups {
-    /// The rows of entities of known groups: the key's columns, then others, of which `number`,
-    /// told the first one's place, makes what `visit` gets with the number of the region, if anything.
+    /// The rows of entities of known groups: the key's columns, then others, of which `number`, told
+    /// the first one's place, makes what `visit` gets with the number of the region, if anything.
     pub(crate) fn visit(
         mut self,
         rows: Query,

@@ -84,8 +84,9 @@ impl Counted {
 
 impl Source {
     /// Plans the counting of a column's values in every leaf region, or the summing of amounts, and
-    /// reads the public table of groups. To be called after [`Source::check`], under the snapshot under which the private rows
-    /// will be read: each group is in one region, so a row counts in one.
+    /// reads the public table of groups. To be called after [`Source::check`], under the snapshot
+    /// under which the private rows will be read: each group is in one region, so a row counts in
+    /// one.
     ///
     /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden; its
     /// regions are not public; keys that are not told apart by their bytes; too many regions; the

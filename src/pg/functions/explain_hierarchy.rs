@@ -13,6 +13,7 @@ use crate::pg::errors::{
 use crate::pg::release::stored::{find_release_by_name, read_regions};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 /// A mean needs two numbers to tell how far it is off.
@@ -181,11 +182,8 @@ impl Known {
             Known::Nothing => heavy_tailed(MEAN_SIZE, max_size),
         }?;
         let leaves = dataset.groups_per_leaf()?.ok_or_else(|| {
-            invalid(
-                format!(
-                    "dataset \"{}\" has no table of groups: only private rows tell its regions",
-                    dataset.name
-                ),
+            no_public_regions(
+                dataset,
                 "Name a stored release of the dataset, whose regions are known: release => ...; \
                  dp.releases lists them.",
             )
@@ -208,6 +206,13 @@ impl Known {
             ),
         }
     }
+}
+
+pub(super) fn no_public_regions(dataset: &Dataset, hint: &str) -> ErrorReport {
+    let name = &dataset.name;
+    let message =
+        format!("dataset \"{name}\" has no table of groups: only private rows tell its regions");
+    invalid(message, hint)
 }
 
 fn heavy_tailed(mean_size: f64, max_size: u64) -> Result<Shape> {

@@ -1,5 +1,6 @@
 //! What a release of range sums by region would be like, before it is made.
 
+use super::explain_hierarchy::no_public_regions;
 use super::explain_ranges::parsed;
 use super::ranges::request;
 use super::region_ranges::shape;
@@ -72,11 +73,8 @@ fn tree(dataset: &Dataset) -> Result<Tree> {
         Some(leaves) => leaves,
         None if depth == 0 => vec![(vec![], 0)],
         None => {
-            return Err(invalid(
-                format!(
-                    "dataset \"{}\" has no table of groups: only private rows tell its regions",
-                    dataset.name
-                ),
+            return Err(no_public_regions(
+                dataset,
                 "Declare the dataset with groups => '...', a public table with the region of each \
                  group.",
             ));

@@ -81,9 +81,7 @@ impl Shapes {
     /// The mean variance of a region's combined estimate, from the precisions of the levels' own;
     /// infinite where the leaves have none.
     pub(super) fn mean_variance(&self, precisions: &[f64]) -> f64 {
-        let levels = self.level_variances(precisions);
-        let all = levels.iter().fold((0.0, 0.0), |all, level| (all.0 + level.0, all.1 + level.1));
-        all.0 / all.1
+        mean_over_regions(&self.level_variances(precisions))
     }
 
     /// Of each level the sum of those variances, and the number of its regions.
@@ -131,12 +129,17 @@ impl Shapes {
         let (_, parts) = best_parts(levels, PARTS, |parts| {
             let precisions: Vec<f64> = parts.iter().map(|parts| precisions[*parts]).collect();
             let variances = self.level_variances(&precisions);
-            let all = variances.iter().fold((0.0, 0.0), |all, of| (all.0 + of.0, all.1 + of.1));
-            let excess = (all.0 / all.1 / most).ln();
+            let excess = (mean_over_regions(&variances) / most).ln();
             let logarithms = variances.iter().map(|(sum, regions)| (sum / regions).ln());
             // any that is allowed, before one that is not
             if excess <= ROUNDOFF { logarithms.sum() } else { NOT_ALLOWED + excess }
         });
         parts.into_iter().map(share).collect()
     }
+}
+
+/// Of the levels' sums and numbers of regions.
+fn mean_over_regions(levels: &[(f64, f64)]) -> f64 {
+    let sum = |of: fn(&(f64, f64)) -> f64| levels.iter().map(of).sum::<f64>();
+    sum(|level| level.0) / sum(|level| level.1)
 }
