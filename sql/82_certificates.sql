@@ -52,7 +52,15 @@ CREATE VIEW dp.release_line AS
       FROM dp.release_region_sums AS g
      CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(g.sums), pg_catalog.unnest(g.stddevs))
            WITH ORDINALITY AS v (sum, stddev, n)
-      JOIN dp.release_range AS q ON (q.release, q.n) = (g.release, v.n - 1);
+      JOIN dp.release_range AS q ON (q.release, q.n) = (g.release, v.n - 1)
+    UNION ALL -- those so far
+    SELECT t.release, 'tick,lower_bound,upper_bound,count,stddev,total,total_stddev',
+           pg_catalog.format('%s,%s,%s,%s,%s,%s,%s', t.n, t.lower_bound, t.upper_bound,
+                             pg_catalog.encode(pg_catalog.float8send(t.count), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(t.stddev), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(t.total), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(t.total_stddev), 'hex'))
+      FROM dp.stream_tick AS t;
 COMMENT ON VIEW dp.release_line IS
     'inside of dp.release_certificates: what is hashed of the rows of a release';
 

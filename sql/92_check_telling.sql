@@ -62,6 +62,8 @@ CREATE VIEW dp.check_relations (dataset, what, relid, privileges, for_owner)
       FROM pg_catalog.pg_class AS c
      WHERE c.relnamespace = 'dp'::regnamespace AND c.relkind = 'r'
     UNION ALL
+    SELECT NULL, 'the exact counts of streams', 'dp.stream_count'::regclass, ARRAY['SELECT'], true
+    UNION ALL
     -- values and histograms; the view pg_stats shows them to those who may read the column
     SELECT NULL, 'the statistics of the planner', s.relid, ARRAY['SELECT'], false
       FROM (VALUES ('pg_catalog.pg_statistic'::regclass), ('pg_catalog.pg_statistic_ext_data'))

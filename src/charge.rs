@@ -248,7 +248,8 @@ pub trait Ledger {
     /// Charges so much, durably: whatever becomes of the release.
     ///
     /// A charge may stand already, of just this cost, for a release of which nothing was ever shown:
-    /// the ledger may answer with that one, and see to it that one release alone is shown for it.
+    /// the ledger may answer with that one, and see to it that one release alone is shown for it. So
+    /// it may where parts of it were shown, each measured once, for those that are still to come.
     fn charge(&self, cost: &Cost) -> Result<Self::Entry, Self::Refusal>;
 }
 

@@ -102,10 +102,6 @@ impl<P: Parameters> Plan<P> {
     pub fn mechanism(&self) -> &P::Mechanism {
         self.mechanism.as_ref()
     }
-
-    pub(super) fn into_mechanism(self) -> Box<P::Mechanism> {
-        self.mechanism
-    }
 }
 
 impl RangePlan {

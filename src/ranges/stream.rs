@@ -1,5 +1,6 @@
 //! A counter that is released as time goes on: its plan, and its ticks.
 
+use super::bins::sums::BinSums;
 use super::calibration::Calibration;
 use super::error::RangePlanError;
 use super::least::least;
@@ -9,10 +10,12 @@ use super::methods::minimax::strategy::WeightedRoot;
 use super::parameters::Parameters;
 use super::plan::Plan;
 use super::planner::spending;
+use super::spending::Spending;
 use super::ticks::{Tick, TickMechanism};
 use super::workload::Workload;
 use crate::charge::Receipt;
 use crate::noise::{RandomWords, ScaleError};
+use crate::work::done;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -81,17 +84,32 @@ impl Parameters for StreamParameters {
     }
 
     fn describe(&self) -> Value {
-        let (method, branching, levels) = match self.strategy {
-            Strategy::Root => ("minimax", None, None),
-            Strategy::Tree { branching, levels } => ("tree", Some(branching), Some(levels)),
-        };
+        let (branching, levels) = self.tree().unzip();
         json!({
-            "method": method,
+            "method": self.method(),
             "horizon": self.horizon,
             "branching": branching,
             "levels": levels,
             "measurements": self.calibration.describe(),
         })
+    }
+}
+
+impl StreamParameters {
+    /// The method by the ledger's word for it.
+    pub fn method(&self) -> &'static str {
+        match self.strategy {
+            Strategy::Root => "minimax",
+            Strategy::Tree { .. } => "tree",
+        }
+    }
+
+    /// The tree's branching factor and number of levels, if it is one: what was chosen.
+    pub fn tree(&self) -> Option<(u32, u32)> {
+        match self.strategy {
+            Strategy::Root => None,
+            Strategy::Tree { branching, levels } => Some((branching, levels)),
+        }
     }
 }
 
@@ -101,26 +119,91 @@ impl StreamPlan {
     ///
     /// Errors: see [`RangePlanError`]; each names its argument.
     pub fn new(request: StreamRequest) -> Result<StreamPlan, RangePlanError> {
+        let planned = Planned::new(request)?;
+        if planned.is_root {
+            return planned.by(Strategy::Root).map_err(|error| planned.unfit(error));
+        }
+        let best = least(trees(planned.horizon as usize).map(|(branching, levels)| {
+            let (branching, levels) = (branching as u32, levels as u32);
+            let plan = planned.by(Strategy::Tree { branching, levels })?;
+            Ok((plan.mechanism().spread_of_prefixes().mean, plan))
+        }));
+        best.map_err(|error| planned.unfit(error))
+    }
+
+    /// What was planned before for the same request, and had that tree, or none: for a stream that
+    /// goes on, also if another one would be chosen now.
+    ///
+    /// Errors: see [`RangePlanError`]; no stream of that request has such a tree.
+    pub fn again(
+        request: StreamRequest,
+        tree: Option<(u32, u32)>,
+    ) -> Result<StreamPlan, RangePlanError> {
+        let planned = Planned::new(request)?;
+        let strategy = match tree {
+            None if planned.is_root => Strategy::Root,
+            Some((branching, levels))
+                if !planned.is_root
+                    && trees(planned.horizon as usize)
+                        .any(|tree| tree == (branching as usize, levels as usize)) =>
+            {
+                Strategy::Tree { branching, levels }
+            }
+            _ => return Err(RangePlanError::Horizon { value: request.horizon }),
+        };
+        planned.by(strategy).map_err(|error| planned.unfit(error))
+    }
+
+    /// The unbiased estimate of the sum of the counts in a range of ticks, of the part of it up to
+    /// the last of these.
+    pub fn sum(&self, ticks: &[Tick], range: Range<usize>) -> f64 {
+        self.mechanism().sum_of(ticks, inside(range, ticks.len()))
+    }
+
+    /// The variance of [`StreamPlan::sum`], of so many ticks.
+    pub fn variance(&self, ticks: usize, range: Range<usize>) -> f64 {
+        self.mechanism().variance_of(inside(range, ticks.min(self.mechanism().horizon())))
+    }
+}
+
+fn inside(range: Range<usize>, ticks: usize) -> Range<usize> {
+    let end = range.end.min(ticks);
+    range.start.min(end)..end
+}
+
+/// A request that fits.
+struct Planned {
+    request: StreamRequest,
+    horizon: u32,
+    spending: Spending,
+    is_root: bool,
+}
+
+impl Planned {
+    fn new(request: StreamRequest) -> Result<Planned, RangePlanError> {
         let StreamRequest { horizon: value, epsilon, delta, rows_per_unit } = request;
         let horizon = u32::try_from(value)
             .ok()
             .filter(|horizon| (1..=MAX_WEIGHTED_BINS).contains(&(*horizon as usize)))
             .ok_or(RangePlanError::Horizon { value })?;
         let spending = spending(epsilon, delta, rows_per_unit)?;
-        let plan = |noise, strategy| {
-            Plan::of(noise, |calibration| StreamParameters { horizon, strategy, calibration })
+        Ok(Planned { request, horizon, spending, is_root: delta > 0.0 })
+    }
+
+    fn by(&self, strategy: Strategy) -> Result<StreamPlan, ScaleError> {
+        let noise = match strategy {
+            Strategy::Root => self.spending.on_all_together(),
+            Strategy::Tree { levels, .. } => {
+                self.spending.on_groups(&vec![1.0 / f64::from(levels); levels as usize])?
+            }
         };
-        let best = if delta > 0.0 {
-            plan(spending.on_all_together(), Strategy::Root)
-        } else {
-            least(trees(horizon as usize).map(|(branching, levels)| {
-                let noise = spending.on_groups(&vec![1.0 / levels as f64; levels])?;
-                let (branching, levels) = (branching as u32, levels as u32);
-                let plan = plan(noise, Strategy::Tree { branching, levels })?;
-                Ok((plan.mechanism().spread_of_prefixes().mean, plan))
-            }))
-        };
-        best.map_err(|error| RangePlanError::Scale { epsilon, delta, error })
+        let horizon = self.horizon;
+        Plan::of(noise, |calibration| StreamParameters { horizon, strategy, calibration })
+    }
+
+    fn unfit(&self, error: ScaleError) -> RangePlanError {
+        let StreamRequest { epsilon, delta, .. } = self.request;
+        RangePlanError::Scale { epsilon, delta, error }
     }
 }
 
@@ -133,23 +216,25 @@ fn trees(horizon: usize) -> impl Iterator<Item = (usize, usize)> {
 
 /// A stream that is being released: the ticks so far, and the right to draw the next.
 pub struct CountStream {
-    mechanism: Box<dyn TickMechanism>,
+    plan: StreamPlan,
     /// The largest count that it takes.
     largest: u64,
     ticks: Vec<Tick>,
 }
 
 impl<P> Receipt<StreamPlan, P> {
-    /// Before the first tick, or after those that were drawn for this very receipt: whoever draws a
+    /// Before the first tick, or after those that were drawn for this very charge: whoever draws a
     /// tick twice, and shows both, has released more than was charged.
     ///
     /// # Panics
     /// If there are more ticks than the horizon.
-    pub fn stream(self, ticks: Vec<Tick>) -> CountStream {
-        let mechanism = self.into_mechanism().into_mechanism();
-        assert!(ticks.len() <= mechanism.horizon(), "more ticks than the horizon");
-        let largest = mechanism.largest_count();
-        CountStream { mechanism, largest, ticks }
+    pub fn stream(self, mut ticks: Vec<Tick>) -> CountStream {
+        let plan = self.into_mechanism();
+        assert!(ticks.len() <= plan.mechanism().horizon(), "more ticks than the horizon");
+        let largest = plan.mechanism().largest_count();
+        // whoever has kept them: no count is larger than the sensitivity is proven for
+        ticks.iter_mut().for_each(|tick| tick.count = tick.count.min(largest));
+        CountStream { plan, largest, ticks }
     }
 }
 
@@ -164,37 +249,48 @@ impl CountStream {
         &self.ticks
     }
 
+    /// The plan and the ticks so far, without the right to draw another one.
+    pub fn into_parts(self) -> (StreamPlan, Vec<Tick>) {
+        (self.plan, self.ticks)
+    }
+
     /// Measures the next count, which holds every row in no other: what is to be stored before
     /// anything of it is told. None if the horizon is reached. Time: linear in the ticks so far.
     pub fn tick<R: RandomWords + ?Sized>(&mut self, count: u64, words: &mut R) -> Option<&Tick> {
-        if self.ticks.len() == self.mechanism.horizon() {
+        let mechanism = self.plan.mechanism();
+        if self.ticks.len() == mechanism.horizon() {
             return None;
         }
         // a larger count is taken for the largest, which keeps the sensitivity
         let count = count.min(self.largest);
         let counts: Vec<u64> = self.ticks.iter().map(|tick| tick.count).chain([count]).collect();
-        let measurements = self.mechanism.measurements();
-        let noisy = self.mechanism.measure_last(&counts).into_iter();
+        let measurements = mechanism.measurements();
+        let noisy = mechanism.measure_last(&counts).into_iter();
         let noisy: Vec<i64> =
             noisy.map(|(place, exact)| measurements.with_noise(place, exact, words)).collect();
-        let estimates = self.mechanism.estimate_last(&self.ticks, &noisy);
+        let estimates = mechanism.estimate_last(&self.ticks, &noisy);
         self.ticks.push(Tick { count, noisy, estimates });
         self.ticks.last()
+    }
+
+    /// Measures the next counts, in their order: those of all bins but the first and the last one,
+    /// where rows are that count in no tick, or in a later one.
+    pub fn tick_inner_bins<R: RandomWords + ?Sized>(&mut self, rows: &BinSums, words: &mut R) {
+        let counts = rows.counts();
+        for count in counts.iter().take(counts.len() - 1).skip(1) {
+            done(self.ticks.len() as u64);
+            self.tick(*count, words);
+        }
     }
 
     /// The unbiased estimate of the sum of the counts in a range of ticks, of the part of it up to
     /// now.
     pub fn sum(&self, range: Range<usize>) -> f64 {
-        self.mechanism.sum_of(&self.ticks, self.inside(range))
+        self.plan.sum(&self.ticks, range)
     }
 
     /// The variance of [`CountStream::sum`].
     pub fn variance(&self, range: Range<usize>) -> f64 {
-        self.mechanism.variance_of(self.inside(range))
-    }
-
-    fn inside(&self, range: Range<usize>) -> Range<usize> {
-        let end = range.end.min(self.ticks.len());
-        range.start.min(end)..end
+        self.plan.variance(self.ticks.len(), range)
     }
 }

@@ -240,6 +240,13 @@ fn streams_go_on_from_what_was_stored() {
             let parameters = serde_json::to_string(plan.parameters()).unwrap();
             let parameters: StreamParameters = serde_json::from_str(&parameters).unwrap();
             assert_eq!(&parameters, plan.parameters());
+            let request = StreamRequest { horizon: 9, epsilon: 1.0, delta, rows_per_unit: 1 };
+            let again = StreamPlan::again(request, parameters.tree()).unwrap();
+            assert_eq!((again.cost(), again.parameters()), (plan.cost(), &parameters));
+            for other in [None, Some((2, 9)), Some((1, 1)), Some((2, 0))] {
+                let fits = other == parameters.tree();
+                assert_eq!(StreamPlan::again(request, other).is_ok(), fits, "{other:?}");
+            }
             let mut stream = Receipt::uncharged(plan).stream(ticks);
             assert_eq!(stream.time(), time);
             let earlier: Vec<f64> = (0..time).map(|end| stream.sum(0..end + 1)).collect();

@@ -17,6 +17,31 @@ pub struct Tick {
     pub(super) estimates: Vec<f64>,
 }
 
+impl Tick {
+    /// As it was stored.
+    pub fn stored(count: u64, noisy: Vec<i64>, estimates: Vec<f64>) -> Tick {
+        Tick { count, noisy, estimates }
+    }
+
+    /// Of which only what may be told is known: answers can be made of it, and no further tick.
+    pub fn told(estimates: Vec<f64>) -> Tick {
+        Tick { count: 0, noisy: Vec::new(), estimates }
+    }
+
+    /// Exact: private.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn noisy(&self) -> &[i64] {
+        &self.noisy
+    }
+
+    pub fn estimates(&self) -> &[f64] {
+        &self.estimates
+    }
+}
+
 /// A mechanism over counts that arrive one by one, up to a horizon: one for each place of
 /// [`CountMechanism::measure`], in their order.
 ///

@@ -78,7 +78,8 @@ impl Ledger for Account {
         check_surroundings()?;
         refuse_worker_node()?;
         let request = self.request(cost);
-        if quotes::is_wanted() {
+        // what goes on costs nothing
+        if !self.goes_on() && quotes::is_wanted() {
             return Err(self.quoted(cost, request));
         }
         let message = serde_json::to_vec(&Message::Charge(request)).map_err(internal)?;
@@ -224,7 +225,47 @@ impl Account {
         }
     }
 
+    /// Whether it is the next part of what is charged and stored.
+    fn goes_on(&self) -> bool {
+        self.promise.as_ref().is_some_and(|promise| promise.due.is_some())
+    }
+
+    /// Why a stream that was begun does not go on.
+    fn stopped(&self, why: &Unresumable) -> ErrorReport {
+        let name = self.promise.as_ref().map_or("", |promise| &promise.name);
+        let stream = format!("stream \"{name}\" of dataset \"{}\"", self.dataset_name);
+        let (code, what, hint) = match why {
+            Unresumable::Changed => (
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot go on: its next ticks would not be what was charged, since the extension \
+                 or the dataset changed",
+                "Nothing was told or spent. Begin another stream, which is charged anew.",
+            ),
+            Unresumable::Elsewhere => (
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "does not go on: the server was restored or promoted since, and ticks that were \
+                 told may be missing here",
+                "Nothing was told or spent. If none is missing, its owner says so with \
+                 dp_stream_confirm.",
+            ),
+            Unresumable::Attempts => (
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "was begun too often without an end",
+                "Nothing was told or spent. When the next tick has ended it can be asked for again.",
+            ),
+            Unresumable::OthersCharge => (
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                "was charged to another role",
+                "That role or the dataset's owner make its ticks; dp.stream_ticks shows them to all.",
+            ),
+        };
+        error(code, format!("{stream} {what}")).set_hint(hint)
+    }
+
     fn unresumable(&self, why: &Unresumable) -> ErrorReport {
+        if self.goes_on() {
+            return self.stopped(why);
+        }
         let why = match why {
             Unresumable::Changed => {
                 "what it would measure now is not what was charged, since the extension or the \

@@ -68,6 +68,8 @@ pub(super) enum PublishAnswer {
 pub(crate) struct Promise {
     pub(crate) name: String,
     pub(crate) parameters: serde_json::Value,
+    /// Of a stream that goes on: how many of its ticks could be made by now.
+    pub(crate) due: Option<i64>,
 }
 
 /// The ledger's entry, or why there is none.

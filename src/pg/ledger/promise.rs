@@ -19,6 +19,22 @@
 //!
 //! A server that was restored or promoted may lack what its predecessor stored and showed. There a
 //! charge of before is not resumed.
+//!
+//! # Streams
+//!
+//! A stream is a name, too: it is charged once, for all its ticks, and stored when it is begun, before
+//! any of them. The charge then *stands* for the ticks that are not stored: for each call that makes
+//! some of them the ledger answers with it, and the session has a receipt of the whole mechanism
+//! again. One charge is enough for all these receipts, for the reasons above, tick by tick:
+//!
+//! - the mechanism is that of the charge, as its cost and its whole description are compared here;
+//! - what is told of a tick was stored before, and is stored once, each tick right after the one
+//!   before it: so all that anybody sees is one run of the mechanism, whose ticks together cost what
+//!   was charged;
+//! - of a tick that was measured and not stored nothing is told. Attempts are counted before they
+//!   read, and there are at most [`ATTEMPTS`] for each tick that is due;
+//! - on a server that was restored or promoted since, ticks may be missing that were told. There it
+//!   does not go on, unless the dataset's owner has said that none is missing.
 
 use super::message::{Answer, Charge, ChargeRequest, Promise, Refusal, Unresumable};
 use super::sql::{SpiResult, first_row};
@@ -52,7 +68,9 @@ pub(super) fn standing(
         "SELECT c.id, r.released_at IS NOT NULL, \
                 r.parameters = $3::jsonb AND c.function = $4 AND c.epsilon = $5::numeric \
                 AND c.delta = $6::numeric AND c.rho = $7::numeric AND c.parameters = $8::jsonb, \
-                e.identity = dp.identity(), r.attempts, $9 OR c.charged_by = $10 \
+                coalesce((SELECT s.identity FROM dp.stream AS s WHERE s.release = r.id), \
+                         e.identity) = dp.identity(), \
+                r.attempts, $9 OR c.charged_by = $10 \
            FROM dp.release AS r \
            JOIN dp.charge AS c ON c.id = r.charge \
            JOIN dp.epoch AS e ON e.n = c.epoch \
@@ -72,13 +90,18 @@ pub(super) fn standing(
         |row| {
             let charge = row.get::<i64>(1)?.unwrap_or_default();
             let is = |column| Ok::<_, pgrx::spi::Error>(row.get::<bool>(column)?.unwrap_or(false));
-            Ok(match (is(2)?, is(3)?, is(4)?, row.get::<i32>(5)?.unwrap_or(ATTEMPTS)) {
-                (true, true, ..) => Err(Refusal::Stored),
-                (_, false, ..) => Err(Refusal::Unresumable(Unresumable::Changed)),
+            let goes_on = promise.due.is_some();
+            // the first ones are those of its beginning
+            let most = i64::from(ATTEMPTS) * promise.due.map_or(1, |due| due.saturating_add(1));
+            Ok(match (is(2)?, is(3)?, is(4)?, row.get::<i32>(5)?.unwrap_or(i32::MAX)) {
+                (true, true, ..) if !goes_on => Err(Refusal::Stored),
+                (stored, same, ..) if !same || stored != goes_on => {
+                    Err(Refusal::Unresumable(Unresumable::Changed))
+                }
                 // attempts are few: who did not pay must not use them up
                 _ if !is(6)? => Err(Refusal::Unresumable(Unresumable::OthersCharge)),
                 (_, _, false, _) => Err(Refusal::Unresumable(Unresumable::Elsewhere)),
-                (.., attempts) if attempts >= ATTEMPTS => {
+                (.., attempts) if i64::from(attempts) >= most => {
                     Err(Refusal::Unresumable(Unresumable::Attempts))
                 }
                 _ => Ok(Charge { id: charge, left: None }),

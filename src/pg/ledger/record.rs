@@ -1,6 +1,6 @@
 //! The budget ledger from the worker's side: checks and records one charge.
 
-use super::message::{Answer, Charge, ChargeRequest, Left, Refusal};
+use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
 use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
 use crate::privacy::{Totals, Views};
@@ -18,6 +18,10 @@ pub(super) fn check_and_record(
             begin_attempt(client, charge.id)?;
         }
         return Ok(answer);
+    }
+    if request.promise.as_ref().is_some_and(|named| named.due.is_some()) {
+        // what goes on was charged before, or never is
+        return Ok(Err(Refusal::Unresumable(Unresumable::Changed)));
     }
     let answer = charge(client, request, false)?;
     if let (Ok(charge), Some(named)) = (&answer, &request.promise) {

@@ -44,6 +44,49 @@ pub(crate) enum Content<'a> {
     Ranges(Cow<'a, [u8]>),
     /// Answers to rectangles that were asked.
     Rectangles(Vec<StoredRectangle>),
+    /// A stream that is begun.
+    #[serde(borrow)]
+    Stream(StoredStream<'a>),
+    /// The next ticks of a stream.
+    Ticks {
+        /// The number of the first of them.
+        first: i64,
+        ticks: Vec<StoredTick<'a>>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredStream<'a> {
+    #[serde(borrow)]
+    pub(super) time_column: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) value_type: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) time_zone: Option<Cow<'a, str>>,
+    pub(super) start: String,
+    /// In microseconds since 2000.
+    pub(super) origin: i64,
+    /// In microseconds.
+    pub(super) width: i64,
+    pub(super) horizon: i64,
+    /// Branching factor and levels of what is measured, if that is a tree.
+    pub(super) tree: Option<(u32, u32)>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredTick<'a> {
+    pub(super) lower: String,
+    pub(super) upper: String,
+    /// Exact: the one number that is stored apart.
+    pub(super) count: i64,
+    pub(super) noisy: Cow<'a, [i64]>,
+    pub(super) estimates: Cow<'a, [f64]>,
+    /// Of the tick.
+    pub(super) sum: f64,
+    pub(super) stddev: f64,
+    /// Of all up to it.
+    pub(super) total: f64,
+    pub(super) total_stddev: f64,
 }
 
 #[derive(Serialize, Deserialize)]

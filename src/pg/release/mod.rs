@@ -5,5 +5,8 @@ mod content;
 pub(super) mod named;
 pub(super) mod order;
 pub(super) mod published;
+mod running;
 mod store;
+mod store_stream;
 pub(super) mod stored;
+pub(super) mod stream;

@@ -25,7 +25,7 @@ pub(crate) fn promised(
             "Name the dataset whose budget is charged: dataset => '...'.",
         ));
     }
-    Ok(Some(Promise { name, parameters }))
+    Ok(Some(Promise { name, parameters, due: None }))
 }
 
 /// What a release gives, and is stored as if it has a name.

@@ -5,7 +5,7 @@
 use super::content::StoredContent;
 use super::named::Storable;
 use super::store::{Outcome, store};
-use super::stored::{Found, find_release, stored_release};
+use super::stored::{Found, find_release, stored_release, turn_of};
 use crate::charge::{Costs, Receipt, Uncharged};
 use crate::noise::{SystemWords, words_from_system};
 use crate::pg::dataset::catalog::Dataset;
@@ -36,6 +36,8 @@ pub(crate) struct Asked<'a> {
     turn: Option<Turn>,
     /// What the ledger's entry shows besides the mechanism.
     about: Map<String, Value>,
+    /// The function that the ledger's entry shows.
+    function: &'static str,
 }
 
 impl<'a> Asked<'a> {
@@ -45,7 +47,19 @@ impl<'a> Asked<'a> {
         promise: Option<Promise>,
         about: Map<String, Value>,
     ) -> Asked<'a> {
-        Asked { dataset, progress, promise, turn: None, about }
+        Asked { dataset, progress, promise, turn: None, about, function: progress.function() }
+    }
+
+    /// The next part of what that function has charged and stored under the name, as soon as nobody
+    /// else makes it.
+    pub(crate) fn next_of<T>(
+        self,
+        function: &'static str,
+        promise: Promise,
+        make: impl FnOnce(Self) -> Result<T>,
+    ) -> Result<T> {
+        let turn = Some(turn_of(self.dataset, &promise));
+        make(Asked { function, turn, promise: Some(promise), ..self })
     }
 
     /// The release that is stored under the name, for nothing, or else what `make` makes.
@@ -95,10 +109,10 @@ impl<'a> Asked<'a> {
         mechanism: M,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
-        let Asked { dataset, progress, promise, turn, about } = self;
+        let Asked { dataset, progress, promise, turn, about, function } = self;
         let mut words = words_from_system().map_err(internal)?;
         progress.phase(Phase::Charging);
-        let account = dataset.account(progress.function(), promise.clone(), about)?;
+        let account = dataset.account(function, promise.clone(), about)?;
         let receipt = Receipt::charged(mechanism, &account)?;
         let charged = receipt.entry().notice.clone();
         let told = after_charge(receipt, |receipt| {

@@ -5,6 +5,7 @@ use super::content::{
     Content, StoredContent, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
     StoredRegionSums, StoredSum,
 };
+use super::store_stream::{insert_stream, insert_ticks};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
@@ -74,12 +75,17 @@ extern "C-unwind" fn pg_dp_store_main(argument: pg_sys::Datum) {
 /// Stores a release in the current transaction, as superuser.
 fn insert(message: &[u8]) -> Result<Vec<u8>> {
     let content = StoredContent::from_bytes(message)?;
+    if let Content::Ticks { first, ticks } = &content.content {
+        let outcome =
+            if insert_ticks(content.charge, *first, ticks)? { STORED } else { OTHER_STORED };
+        return Ok(outcome.to_vec());
+    }
     // Whoever holds one of the tables is waited for before anything is written: what a store that
     // fails has written could be measured.
     Spi::run(
         "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
                     dp.release_bins, dp.release_range, dp.release_region_sums, \
-                    dp.release_rectangle IN ROW EXCLUSIVE MODE",
+                    dp.release_rectangle, dp.stream IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
     let level_epsilons = match &content.content {
@@ -115,6 +121,8 @@ fn insert(message: &[u8]) -> Result<Vec<u8>> {
         }
         Content::Ranges(bytes) => insert_ranges(release, bytes)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
+        Content::Stream(stream) => insert_stream(release, stream)?,
+        Content::Ticks { .. } => {} // from above
     }
     Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
     Ok(STORED.to_vec())

@@ -36,9 +36,14 @@ pub(super) fn find_release(dataset: &Dataset, promise: &Promise) -> Result<Found
     if let Some(id) = stored_release(dataset, promise)? {
         return Ok(Found::Stored(id));
     }
-    let turn = Turn::take_name(PrivateLock::ReleaseName, (dataset.id, &promise.name));
+    let turn = turn_of(dataset, promise);
     let since = stored_release(dataset, promise)?;
     Ok(since.map_or(Found::Unstored(turn), Found::Stored))
+}
+
+/// The right to make what is stored under the name, when whoever has it is done.
+pub(super) fn turn_of(dataset: &Dataset, promise: &Promise) -> Turn {
+    Turn::take_name(PrivateLock::ReleaseName, (dataset.id, &promise.name))
 }
 
 /// Errors: something else was asked for by that name; it was retracted, or is of an earlier dataset

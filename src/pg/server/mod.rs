@@ -8,6 +8,7 @@
 //! (`surroundings`).
 
 pub(super) mod catalog;
+pub(super) mod clock;
 pub(super) mod interrupts;
 pub(super) mod locality;
 pub(super) mod locks;

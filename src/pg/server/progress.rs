@@ -44,6 +44,7 @@ pub(crate) enum Function {
     ExplainRanges,
     ExplainRectangles,
     ExplainRegionRanges,
+    ExplainStream,
     HierarchyConsistent,
     HierarchyIntervals,
     HierarchyRelease,
@@ -53,15 +54,19 @@ pub(crate) enum Function {
     RangeSums,
     RectangleSums,
     RegionRangeSums,
+    StreamCreate,
+    StreamSums,
+    StreamTick,
 }
 
 impl Function {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 18] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
         "dp_explain_rectangles",
         "dp_explain_region_ranges",
+        "dp_explain_stream",
         "dp_hierarchy_consistent",
         "dp_hierarchy_intervals",
         "dp_hierarchy_release",
@@ -71,6 +76,9 @@ impl Function {
         "dp_range_sums",
         "dp_rectangle_sums",
         "dp_region_range_sums",
+        "dp_stream_create",
+        "dp_stream_sums",
+        "dp_stream_tick",
     ];
 }
 

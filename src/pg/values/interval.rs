@@ -229,14 +229,8 @@ impl Questions {
         bounds: Option<&SqlRange>,
         bin_width: Interval,
     ) -> Result<Questions> {
-        let width = bin_width.micros() as i128 + i128::from(bin_width.days()) * MICROS_PER_DAY;
-        if bin_width.months() != 0 || width <= 0 {
-            return Err(invalid(
-                "bin_width must be a positive interval without months",
-                "Months and years have no fixed length: use days, hours, minutes or seconds.",
-            ));
-        }
-        let unit = if type_oid == pg_sys::DATEOID { MICROS_PER_DAY } else { 1 };
+        let width = fixed_width(bin_width)?;
+        let unit = unit_of(type_oid);
         let times: Vec<_> = ranges.iter().map(|range| range.finite(type_oid)).collect();
         let given =
             bounds.map(|bounds| both_ends(bounds.finite(type_oid), "bounds")).transpose()?;
@@ -268,6 +262,99 @@ impl Questions {
         let axis = TimeAxis { type_oid, origin: i128::from(start) * unit, width };
         Ok(Questions { axis: Axis::Time(axis), bins, bounds })
     }
+}
+
+/// In microseconds.
+fn fixed_width(bin_width: Interval) -> Result<i128> {
+    let width = bin_width.micros() as i128 + i128::from(bin_width.days()) * MICROS_PER_DAY;
+    if bin_width.months() != 0 || width <= 0 {
+        return Err(invalid(
+            "bin_width must be a positive interval without months",
+            "Months and years have no fixed length: use days, hours, minutes or seconds.",
+        ));
+    }
+    Ok(width)
+}
+
+impl TimeAxis {
+    /// That of a stream of so many ticks, a bin each. `start`: where the first one begins, as
+    /// PostgreSQL stores it.
+    ///
+    /// Errors: what is no width, or of a date no whole days; ticks that are no times any more.
+    pub(crate) fn of_ticks(
+        type_oid: Oid,
+        start: i64,
+        bin_width: Interval,
+        horizon: i64,
+    ) -> Result<TimeAxis> {
+        // those that PostgreSQL takes for timestamps
+        const TIMES: std::ops::RangeInclusive<i128> =
+            -211_813_488_000_000_000..=9_223_371_331_199_999_999;
+        let width = fixed_width(bin_width)?;
+        let unit = unit_of(type_oid);
+        if width % unit != 0 {
+            return Err(invalid(
+                "bin_width must be whole days for a column of dates",
+                "Use days, or a column of type timestamp or timestamptz.",
+            ));
+        }
+        let origin = i128::from(start) * unit;
+        if !TIMES.contains(&origin) {
+            return Err(invalid(
+                "start must be a time of the years from 4713 BC to 294276, and finite",
+                "Tick 0 begins there.",
+            ));
+        }
+        if !TIMES.contains(&(origin + i128::from(horizon) * width)) {
+            return Err(invalid(
+                format!("horizon: {horizon} ticks of that bin_width end after the year 294276"),
+                "Choose narrower bins, or fewer.",
+            ));
+        }
+        Ok(TimeAxis { type_oid, origin, width })
+    }
+
+    /// Where a tick begins, as text of the axis's type: see [`SqlRange::ends`].
+    pub(crate) fn text(&self, tick: i64) -> String {
+        let begin = (self.origin + i128::from(tick) * self.width) / unit_of(self.type_oid);
+        // within the times of the type, as the axis was made
+        iso_text(begin as i64, self.type_oid)
+    }
+
+    /// The ticks of a range, counted from the axis's origin on; None if it is empty.
+    ///
+    /// Error: it does not begin and end where ticks do.
+    pub(crate) fn ticks(&self, range: &SqlRange) -> Result<Option<BinRange>> {
+        let unit = unit_of(self.type_oid);
+        let tick = |time: i64| {
+            let since = i128::from(time) * unit - self.origin;
+            if since % self.width != 0 {
+                return Err(invalid(
+                    "ranges: an end lies inside of a tick",
+                    "dp.streams shows where a stream begins, and how wide its ticks are. Choose \
+                     ends that lie whole ticks from its start.",
+                ));
+            }
+            let tick = since / self.width;
+            Ok(i64::try_from(tick).unwrap_or(if tick < 0 { i64::MIN } else { i64::MAX }))
+        };
+        let ticks = |range: BinRange| {
+            let [lower, upper] = [range.lower, range.upper].map(|end| end.map(tick).transpose());
+            Ok(BinRange { lower: lower?, upper: upper? })
+        };
+        range.finite(self.type_oid).map(ticks).transpose()
+    }
+
+    /// How many of the first so many ticks have ended by then.
+    pub(crate) fn ended(&self, now: i128, horizon: i64) -> i64 {
+        let ended = (now - self.origin).div_euclid(self.width);
+        ended.clamp(0, horizon.into()) as i64
+    }
+}
+
+/// Of a value of the type, in microseconds.
+fn unit_of(type_oid: Oid) -> i128 {
+    if type_oid == pg_sys::DATEOID { MICROS_PER_DAY } else { 1 }
 }
 
 const MICROS_PER_DAY: i128 = 86_400_000_000;

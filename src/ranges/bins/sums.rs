@@ -66,6 +66,11 @@ impl BinSums {
         self.sums.add(self.bounds.nearest(bin), self.amounts.clamped(amount));
     }
 
+    /// Of the positive amounts, or the rows.
+    pub(in crate::ranges) fn counts(&self) -> &[u64] {
+        &self.sums.above
+    }
+
     /// The sums of the cells.
     pub fn of_cells(&self, cells: &RangeCells) -> SignedSums {
         self.sums.map(|sums| cells.sums(sums))

@@ -1,0 +1,388 @@
+//! Streams: counters that are released tick by tick. A stream is a release with a name, charged for
+//! all its ticks and stored when it is begun; each tick is stored before anything of it is told.
+
+use super::content::{Content, StoredStream, StoredTick};
+use super::named::Storable;
+use super::order::Asked;
+use super::running::{Running, keep, take};
+use crate::pg::dataset::catalog::Dataset;
+use crate::pg::dataset::source::Source;
+use crate::pg::errors::{Result, error, internal, unfit_ranges};
+use crate::pg::ledger::account::Promise;
+use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::clock::{now, now_in};
+use crate::pg::server::progress::{Phase, Progress};
+use crate::pg::server::select::{as_of_now, exists, read_rows};
+use crate::pg::values::interval::{Axis, TimeAxis};
+use crate::ranges::{BinBounds, CountStream, StreamPlan, StreamRequest, Tick};
+use pgrx::pg_sys::Oid;
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+use serde_json::{Map, Value, json};
+
+/// The function that charges a stream.
+pub(crate) const CREATE: &str = "dp_stream_create";
+
+/// The types of a stream's column.
+const TYPES: [(&str, Oid); 3] = [
+    ("date", pg_sys::DATEOID),
+    ("timestamp", pg_sys::TIMESTAMPOID),
+    ("timestamptz", pg_sys::TIMESTAMPTZOID),
+];
+
+/// When a row is in which tick, and when ticks end.
+#[derive(Debug, Clone)]
+pub(crate) struct Ticking {
+    pub(crate) column: String,
+    pub(crate) axis: TimeAxis,
+    /// By whose clock ticks end, where the column has no time zone.
+    pub(crate) time_zone: Option<String>,
+    pub(crate) horizon: i64,
+}
+
+impl Ticking {
+    pub(crate) fn type_name(&self) -> &'static str {
+        let of_type = TYPES.iter().find(|(_, oid)| *oid == self.axis.type_oid);
+        of_type.map_or("timestamptz", |(name, _)| name)
+    }
+
+    /// What the ledger's entry shows besides the mechanism.
+    pub(crate) fn about(&self) -> Map<String, Value> {
+        let mut about = Map::new();
+        about.insert("time_column".into(), self.column.as_str().into());
+        about.insert("bin_width".into(), format!("{} us", self.axis.width).into());
+        about.insert("bin_0".into(), format!("2000-01-01 + {} us", self.axis.origin).into());
+        about.insert("time_zone".into(), self.time_zone.as_deref().into());
+        about
+    }
+
+    /// What a stream is asked for by its name with.
+    pub(crate) fn parameters(&self, epsilon: f64, delta: f64) -> Value {
+        json!({
+            "time_column": self.column,
+            "value_type": self.type_name(),
+            "start": self.axis.text(0),
+            "bin_width": format!("{} us", self.axis.width),
+            "time_zone": self.time_zone,
+            "horizon": self.horizon,
+            "epsilon": epsilon,
+            "delta": delta,
+        })
+    }
+
+    /// How many ticks have ended by now, whatever the transaction's time is.
+    fn ended(&self) -> Result<i64> {
+        let now = match &self.time_zone {
+            None => now(),
+            Some(zone) => now_in(zone)?,
+        };
+        Ok(self.axis.ended(now.into(), self.horizon))
+    }
+}
+
+/// A stream that is begun.
+pub(crate) struct NewStream {
+    pub(crate) ticking: Ticking,
+    pub(crate) tree: Option<(u32, u32)>,
+}
+
+impl Storable for NewStream {
+    fn content(&self) -> Content<'_> {
+        let NewStream { ticking, tree } = self;
+        Content::Stream(StoredStream {
+            time_column: ticking.column.as_str().into(),
+            value_type: ticking.type_name().into(),
+            time_zone: ticking.time_zone.as_deref().map(Into::into),
+            start: ticking.axis.text(0),
+            // within the times of timestamps, as the axis was made
+            origin: ticking.axis.origin as i64,
+            width: ticking.axis.width as i64,
+            horizon: ticking.horizon,
+            tree: *tree,
+        })
+    }
+
+    fn read(release: i64) -> Result<NewStream> {
+        let Stream { ticking, tree, .. } = Stream::find(&format!("r.id = {release}"), "", "")?;
+        Ok(NewStream { ticking, tree })
+    }
+}
+
+/// A stored stream.
+pub(crate) struct Stream {
+    pub(crate) release: i64,
+    name: String,
+    pub(crate) ticking: Ticking,
+    parameters: Value,
+    request: StreamRequest,
+    tree: Option<(u32, u32)>,
+    /// Of the ledger's entry, which no other has.
+    nonce: String,
+}
+
+impl Stream {
+    /// The dataset's stream of that name.
+    ///
+    /// Error: there is none, or it was retracted.
+    pub(crate) fn of(dataset: &Dataset, name: &str) -> Result<Stream> {
+        let which = format!("r.dataset = {} AND r.name = {}", dataset.id, quote_literal(name));
+        Stream::find(&which, &dataset.name, name)
+    }
+
+    /// A stream that the caller may read, also if its dataset was dropped.
+    ///
+    /// Errors: there is none; the caller may not read `dp.stream_ticks`.
+    pub(crate) fn published(dataset: &str, name: &str) -> Result<Stream> {
+        // with the caller's rights: who may read the ticks may read what follows from them
+        read_rows("SELECT tick, count, stddev FROM dp.stream_ticks WHERE false", |_| Ok(()))?;
+        let which = format!("= ({}, {})", quote_literal(dataset), quote_literal(name));
+        let sql = format!("SELECT FROM dp.streams WHERE (dataset, stream) {which}");
+        let shown = as_of_now(|| exists(&sql))?;
+        let which = format!("{shown} AND (r.dataset_name, r.name) {which}");
+        Stream::find(&which, dataset, name)
+    }
+
+    fn find(which: &str, dataset: &str, name: &str) -> Result<Stream> {
+        let sql = format!(
+            "SELECT r.id, s.time_column, s.value_type, s.origin, s.width, s.time_zone, s.horizon, \
+                    s.branching, s.levels, (r.parameters ->> 'epsilon')::float8, \
+                    (r.parameters ->> 'delta')::float8, d.max_rows_per_unit, r.parameters::text, \
+                    c.nonce::text \
+               FROM dp.release AS r \
+               JOIN dp.stream AS s ON s.release = r.id \
+               JOIN dp.charge AS c ON c.id = r.charge \
+               JOIN dp.dataset AS d ON d.id = r.dataset \
+              WHERE r.released_at IS NOT NULL AND r.status <> 'retracted' AND {which}"
+        );
+        let mut found = None;
+        read_catalog(&sql, |row| {
+            let value_type: String = row.get(3).unwrap_or_default();
+            let of_type = TYPES.iter().find(|(name, _)| *name == value_type);
+            let type_oid = of_type.map_or(pg_sys::TIMESTAMPTZOID, |(_, oid)| *oid);
+            let origin = row.get::<i64>(4).unwrap_or_default().into();
+            let width = row.get::<i64>(5).unwrap_or(1).max(1).into();
+            let horizon = row.get(7).unwrap_or_default();
+            let number = |column| row.get::<i64>(column).and_then(|n| u32::try_from(n).ok());
+            let parameters: String = row.get(13).unwrap_or_default();
+            found = Some(Stream {
+                release: row.get(1).unwrap_or_default(),
+                name: name.to_string(),
+                ticking: Ticking {
+                    column: row.get(2).unwrap_or_default(),
+                    axis: TimeAxis { type_oid, origin, width },
+                    time_zone: row.get(6),
+                    horizon,
+                },
+                request: StreamRequest {
+                    horizon,
+                    epsilon: row.get(10).unwrap_or_default(),
+                    delta: row.get(11).unwrap_or_default(),
+                    rows_per_unit: row.get::<i32>(12).unwrap_or(1).unsigned_abs(),
+                },
+                parameters: serde_json::from_str(&parameters).map_err(internal)?,
+                tree: number(8).zip(number(9)),
+                nonce: row.get(14).unwrap_or_default(),
+            });
+            Ok(())
+        })?;
+        found.ok_or_else(|| {
+            error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                format!("stream \"{name}\" of dataset \"{dataset}\" does not exist"),
+            )
+            .set_hint("The view dp.streams lists the streams; dp_stream_create begins one.")
+        })
+    }
+
+    /// How many ticks are stored.
+    pub(crate) fn ticks(&self) -> Result<i64> {
+        let sql = format!("SELECT max(n) + 1 FROM dp.stream_tick WHERE release = {}", self.release);
+        let mut ticks = None;
+        read_catalog(&sql, |row| {
+            ticks = row.get(1);
+            Ok(())
+        })?;
+        Ok(ticks.unwrap_or(0))
+    }
+
+    /// Stores all ticks that have ended, in their order, where nobody else has. Tells nothing of
+    /// them.
+    ///
+    /// Errors: those of a release, of which none follows a charge.
+    pub(crate) fn go_on(&self, dataset: &Dataset, progress: &Progress) -> Result<()> {
+        let ended = self.ticking.ended()?;
+        if self.ticks()? >= ended {
+            return Ok(());
+        }
+        let promise = Promise {
+            name: self.name.clone(),
+            parameters: self.parameters.clone(),
+            due: Some(ended),
+        };
+        let asked = Asked::new(dataset, progress, None, self.ticking.about());
+        asked.next_of(CREATE, promise, |asked| {
+            let stored = self.ticks()?;
+            if stored >= ended {
+                return Ok(());
+            }
+            progress.phase(Phase::Planning);
+            let Running { plan, ticks } = self.running(stored, Told::AndCounted)?;
+            progress.phase(Phase::Checking);
+            let next = |source: &Source| {
+                // what lies before and after them is in a bin of its own
+                let bounds = BinBounds::new(stored - 1, ended + 1).map_err(internal)?;
+                let axis = Axis::Time(self.ticking.axis);
+                Ok((plan, source.prepare_bins(&self.ticking.column, axis, bounds, None)?))
+            };
+            let made = asked.of_rows(next, |rows, receipt, words| {
+                progress.phase(Phase::Measuring);
+                let mut stream = receipt.stream(ticks);
+                stream.tick_inner_bins(&rows, words);
+                Ok(NextTicks::Made { axis: self.ticking.axis, first: stored, stream })
+            })?;
+            if let NextTicks::Made { stream, .. } = made {
+                let (plan, ticks) = stream.into_parts();
+                keep(&self.nonce, Running { plan, ticks });
+            }
+            Ok(())
+        })
+    }
+
+    /// The sums of ranges of ticks so far, and their standard deviations. `ranges`: from and up to
+    /// a tick, not included.
+    pub(crate) fn sums(
+        &self,
+        ranges: impl Iterator<Item = (Option<i64>, Option<i64>)>,
+    ) -> Result<Vec<(f64, f64)>> {
+        let running = self.running(self.ticks()?, Told::Alone)?;
+        let Running { plan, ticks } = &running;
+        let place = |tick: i64| usize::try_from(tick.max(0)).unwrap_or(usize::MAX);
+        let answers = ranges
+            .map(|(lower, upper)| {
+                let range = lower.map_or(0, place)..upper.map_or(usize::MAX, place);
+                let variance = plan.variance(ticks.len(), range.clone());
+                (plan.sum(ticks, range), variance.sqrt())
+            })
+            .collect();
+        keep(&self.nonce, running);
+        Ok(answers)
+    }
+
+    /// The plan, and so many ticks.
+    fn running(&self, stored: i64, told: Told) -> Result<Running> {
+        let (plan, mut ticks) = match take(&self.nonce) {
+            Some(Running { plan, ticks }) => (plan, ticks),
+            None => {
+                let plan = StreamPlan::again(self.request, self.tree).map_err(unfit_ranges)?;
+                (plan, Vec::new())
+            }
+        };
+        // of those that were read to answer from the counts are not known
+        let is_known = |tick: &Tick| told == Told::Alone || !tick.noisy().is_empty();
+        if ticks.len() as i64 > stored || !ticks.iter().all(is_known) {
+            ticks.clear();
+        }
+        self.read_ticks(&mut ticks, stored, told)?;
+        Ok(Running { plan, ticks })
+    }
+
+    /// Reads the ticks after those that are there.
+    fn read_ticks(&self, ticks: &mut Vec<Tick>, stored: i64, told: Told) -> Result<()> {
+        let columns = match told {
+            Told::Alone => "t.estimates FROM dp.stream_tick AS t",
+            Told::AndCounted => {
+                "t.estimates, t.noisy, c.count FROM dp.stream_tick AS t \
+                   JOIN dp.stream_count AS c ON (c.release, c.n) = (t.release, t.n)"
+            }
+        };
+        let sql = format!(
+            "SELECT {columns} WHERE t.release = {} AND t.n >= {} AND t.n < {stored} ORDER BY t.n",
+            self.release,
+            ticks.len()
+        );
+        read_catalog(&sql, |row| {
+            let estimates = row.get(1).unwrap_or_default();
+            ticks.push(match told {
+                Told::Alone => Tick::told(estimates),
+                Told::AndCounted => {
+                    let count = u64::try_from(row.get::<i64>(3).unwrap_or(0)).unwrap_or(0);
+                    Tick::stored(count, row.get(2).unwrap_or_default(), estimates)
+                }
+            });
+            Ok(())
+        })?;
+        if ticks.len() as i64 == stored {
+            return Ok(());
+        }
+        Err(internal("ticks of a stream are missing"))
+    }
+}
+
+/// What is read of ticks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// For answers.
+    Alone,
+    /// For further ticks, with the exact counts.
+    AndCounted,
+}
+
+/// The next ticks of a stream.
+enum NextTicks {
+    Made {
+        axis: TimeAxis,
+        first: i64,
+        stream: CountStream,
+    },
+    /// Others were first: theirs are told.
+    OthersStored,
+}
+
+impl Storable for NextTicks {
+    fn content(&self) -> Content<'_> {
+        let NextTicks::Made { axis, first, stream } = self else {
+            return Content::Ticks { first: 0, ticks: Vec::new() };
+        };
+        let stored = |(place, tick): (usize, &Tick)| {
+            let n = place as i64;
+            StoredTick {
+                lower: axis.text(n),
+                upper: axis.text(n + 1),
+                count: i64::try_from(tick.count()).unwrap_or(i64::MAX),
+                noisy: tick.noisy().to_vec().into(),
+                estimates: tick.estimates().to_vec().into(),
+                sum: stream.sum(place..place + 1),
+                stddev: stream.variance(place..place + 1).sqrt(),
+                total: stream.sum(0..place + 1),
+                total_stddev: stream.variance(0..place + 1).sqrt(),
+            }
+        };
+        let ticks = stream.ticks().iter().enumerate().skip(*first as usize);
+        Content::Ticks { first: *first, ticks: ticks.map(stored).collect() }
+    }
+
+    fn read(_: i64) -> Result<NextTicks> {
+        Ok(NextTicks::OthersStored)
+    }
+}
+
+/// A tick as it was told.
+pub(crate) type ToldTick = (i64, String, String, f64, f64, f64, f64);
+
+/// The ticks of a stream from that one on.
+pub(crate) fn told_since(stream: &Stream, first: i64) -> Result<Vec<ToldTick>> {
+    let sql = format!(
+        "SELECT n, lower_bound, upper_bound, count, stddev, total, total_stddev \
+           FROM dp.stream_tick WHERE release = {} AND n >= {first} ORDER BY n",
+        stream.release
+    );
+    let mut ticks = Vec::new();
+    read_catalog(&sql, |row| {
+        let text = |column| row.get::<String>(column).unwrap_or_default();
+        let number = |column| row.get::<f64>(column).unwrap_or_default();
+        let n = row.get(1).unwrap_or_default();
+        ticks.push((n, text(2), text(3), number(4), number(5), number(6), number(7)));
+        Ok(())
+    })?;
+    Ok(ticks)
+}
