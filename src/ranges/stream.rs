@@ -157,12 +157,13 @@ impl StreamPlan {
     /// The unbiased estimate of the sum of the counts in a range of ticks, of the part of it up to
     /// the last of these.
     pub fn sum(&self, ticks: &[Tick], range: Range<usize>) -> f64 {
-        self.mechanism().sum_of(ticks, inside(range, ticks.len()))
+        // of nothing it is 0, not -0
+        0.0 + self.mechanism().sum_of(ticks, inside(range, ticks.len()))
     }
 
     /// The variance of [`StreamPlan::sum`], of so many ticks.
     pub fn variance(&self, ticks: usize, range: Range<usize>) -> f64 {
-        self.mechanism().variance_of(inside(range, ticks.min(self.mechanism().horizon())))
+        0.0 + self.mechanism().variance_of(inside(range, ticks.min(self.mechanism().horizon())))
     }
 }
 

@@ -46,9 +46,10 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
             let Some(row) = rows.into_iter().next() else { return Ok(None) };
             let Some(release) = row.get::<i64>(1)? else { return Ok(None) };
             let rows = client.update(
-                "SELECT coalesce(max(t.n) + 1, 0) = $2 \
-                        AND coalesce(max(t.n) + 1, 0) + $3 <= max(s.horizon) \
-                   FROM dp.stream AS s LEFT JOIN dp.stream_tick AS t ON t.release = s.release \
+                "SELECT t.stored = $2 AND t.stored + $3 <= s.horizon \
+                   FROM dp.stream AS s \
+                  CROSS JOIN (SELECT coalesce(max(n) + 1, 0) \
+                                FROM dp.stream_tick WHERE release = $1) AS t (stored) \
                   WHERE s.release = $1",
                 None,
                 &[release.into(), first.into(), (ticks.len() as i64).into()],

@@ -282,7 +282,9 @@ impl Stream {
         if ticks.len() as i64 > stored || !ticks.iter().all(is_known) {
             ticks.clear();
         }
-        self.read_ticks(&mut ticks, stored, told)?;
+        if (ticks.len() as i64) < stored {
+            self.read_ticks(&mut ticks, stored, told)?;
+        }
         Ok(Running { plan, ticks })
     }
 

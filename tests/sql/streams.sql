@@ -1,0 +1,248 @@
+-- Streams: charged once, released tick by tick. With an epsilon so large that noise is none, to compare with the truth.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
+SET TimeZone = 'UTC';
+CREATE TABLE visit (id int, at timestamptz, local timestamp, day date, other text);
+CREATE FUNCTION visits(day date, n int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO visit SELECT i, (day + interval '12 hours') AT TIME ZONE 'UTC', day + interval '12 hours', day
+      FROM generate_series(1, n) AS i
+$$;
+SELECT visits('2019-12-31', 50), visits('2020-01-01', 3), visits('2020-01-02', 1), visits('2020-01-04', 7),
+       visits('2020-01-05', 2), visits('2020-01-08', 90);
+INSERT INTO visit (id, at, local, day) VALUES
+    (0, '2020-01-03 00:00+00', '2020-01-03 00:00', '2020-01-03'), -- where a tick begins
+    (0, '2020-01-03 23:59:59.999999+00', '2020-01-03 23:59:59.999999', '2020-01-03'), -- and just before it ends
+    (0, NULL, NULL, NULL), (0, 'infinity', 'infinity', 'infinity'), (0, '-infinity', '-infinity', '-infinity');
+SELECT dp_create_dataset('visits', 'visit', '{id}', '{}', epsilon_budget => 100000, delta_budget => 1e-6);
+CREATE VIEW spent AS SELECT epsilon_spent, releases FROM dp_budget('visits');
+CREATE FUNCTION ticked(stream text) RETURNS text LANGUAGE sql
+RETURN (SELECT string_agg(round(count)::text, ' ' ORDER BY tick) FROM dp_stream_tick('visits', stream));
+
+-- what it would be like costs nothing
+SELECT method, branching, levels, round(mean_variance::numeric, 3) AS mean, round(max_variance::numeric, 3) AS max
+  FROM unnest('{0,1e-9}'::float8[]) AS delta, dp_explain_stream(100, 1, delta);
+SELECT method, branching, levels, mean_variance = max_variance AS alike FROM dp_explain_stream(1, 1);
+
+-- the whole horizon is charged, once, and no tick
+SELECT dp_stream_create('visits', 'tz', 'at', timestamptz '2020-01-01 00:00+00', '1 day', 6, 1000);
+SELECT * FROM spent;
+SELECT dp_stream_create('visits', 'tz', 'at', '2020-01-01 01:00+01', '24 hours', 6, 1000);
+SELECT dp_stream_create('visits', 'local', 'local', timestamp '2020-01-01', '1 day', 6, 1000);
+SELECT dp_stream_create('visits', 'day', 'day', date '2020-01-01', '1 day', 6, 1000);
+SELECT dp_stream_create('visits', 'gauss', 'at', '2020-01-01 00:00+00', '1 day', 6, 1000, 1e-9);
+SELECT * FROM spent;
+SELECT function, epsilon, delta, parameters - '{measurements}'::text[] AS parameters FROM dp.ledger ORDER BY id;
+SELECT name, parameters, function, status FROM dp.releases ORDER BY name;
+SELECT stream, time_column, value_type, start_at, bin_width, time_zone, horizon, ticks, epsilon, delta FROM dp.streams ORDER BY stream;
+
+-- all ticks have ended; a second call has none left, as the horizon is reached
+SELECT tick, lower_bound, upper_bound, round(count) AS count, stddev < 0.1 AS exact, round(total) AS total,
+       total_stddev < 0.1 AS exact FROM dp_stream_tick('visits', 'tz');
+SELECT count(*) FROM dp_stream_tick('visits', 'tz');
+SELECT ticked('local') AS local, ticked('day') AS day, ticked('gauss') AS gauss;
+SELECT tick, lower_bound, upper_bound, round(count) AS count, round(total) AS total FROM dp.stream_ticks
+ WHERE stream = 'day' ORDER BY tick;
+SELECT DISTINCT lower_bound, upper_bound FROM dp.stream_ticks WHERE stream = 'local' AND tick = 5;
+SELECT * FROM spent;
+-- rows that come late, or whose time is changed, change nothing that was told
+SELECT visits('2020-01-01', 10);
+SELECT string_agg(round(count)::text, ' ' ORDER BY tick) FROM dp.stream_ticks WHERE stream = 'tz';
+
+-- sums of ranges
+SELECT range, round(sum) AS sum, stddev < 0.1 AS exact, stddev = 0 AS empty
+  FROM dp_stream_sums('visits', 'tz', ARRAY[
+    tstzrange('2020-01-01 00:00+00', '2020-01-03 00:00+00'), tstzrange(NULL, '2020-01-04 00:00+00'),
+    tstzrange('2020-01-04 00:00+00', NULL), tstzrange('2020-01-05 00:00+00', '2999-01-01 00:00+00'),
+    tstzrange('2020-01-07 00:00+00', '2020-01-09 00:00+00'), 'empty', tstzrange('-infinity', 'infinity')]);
+SELECT round(sum) AS sum FROM dp_stream_sums('visits', 'day', '{"[2020-01-03,2020-01-04]", "(,2020-01-02)"}'::daterange[]);
+SELECT round(sum) AS sum FROM dp_stream_sums('visits', 'local', '{"[2020-01-03,2020-01-05)"}'::tsrange[]);
+SELECT round(sum) AS sum FROM dp_stream_sums('visits', 'gauss', '{"[2020-01-01 00:00+00,2020-01-05 00:00+00)"}'::tstzrange[]);
+SELECT * FROM error_of($$SELECT dp_stream_sums('visits', 'tz', '{"[2020-01-01 00:00+00,2020-01-01 12:00+00)"}'::tstzrange[])$$);
+SELECT * FROM error_of($$SELECT dp_stream_sums('visits', 'tz', '{"[2020-01-01,2020-01-02)"}'::daterange[])$$);
+SELECT * FROM error_of($$SELECT dp_stream_sums('visits', 'tz', '{}'::tstzrange[])$$);
+SELECT * FROM error_of($$SELECT dp_stream_sums('visits', 'tz', '{NULL}'::tstzrange[])$$);
+SELECT * FROM error_of($$SELECT dp_stream_sums('visits', 'none', '{"(,)"}'::tstzrange[])$$);
+
+-- what cannot be asked for; nothing is spent
+SELECT e.* FROM (VALUES
+    ($$'visits', 'tz', 'at', timestamptz '2020-01-01 00:00+00', '1 day', 7, 1000$$),
+    ($$'visits', 'tz', 'at', timestamptz '2020-01-01 00:00+00', '1 day', 6, 999$$),
+    ($$'visits', 'e', 'at', timestamptz '2020-01-01', '1 day', 0, 1$$),
+    ($$'visits', 'e', 'at', timestamptz '2020-01-01', '1 day', 16385, 1$$),
+    ($$'visits', 'e', 'at', timestamptz '2020-01-01', '1 month', 9, 1$$),
+    ($$'visits', 'e', 'at', timestamptz '2020-01-01', '-1 day', 9, 1$$),
+    ($$'visits', 'e', 'day', date '2020-01-01', '12 hours', 9, 1$$),
+    ($$'visits', 'e', 'at', timestamptz 'infinity', '1 day', 9, 1$$),
+    ($$'visits', 'e', 'day', date '5000000-01-01', '1 day', 9, 1$$),
+    ($$'visits', 'e', 'at', timestamptz '294000-01-01', '365 days', 999, 1$$),
+    ($$'visits', 'e', 'at', date '2020-01-01', '1 day', 9, 1$$),
+    ($$'visits', 'e', 'other', '2020-01-01', '1 day', 9, 1$$),
+    ($$'visits', 'e', 'none', '2020-01-01', '1 day', 9, 1$$),
+    ($$'visits', 'e', 'at', '2020-01-01', '1 day', 9, 0$$),
+    ($$'visits', 'e', 'at', '2020-01-01', '1 day', 9, 1, 1$$),
+    ($$'visits', 'e', 'at', '2020-01-01', '1 day', 9, 1e6$$),
+    ($$'visits', ' ', 'at', '2020-01-01', '1 day', 9, 1$$),
+    ($$'none', 'e', 'at', '2020-01-01', '1 day', 9, 1$$),
+    ($$'visits', 'e', 'at', NULL::timestamptz, '1 day', 9, 1$$)) AS v (arguments),
+    error_of('SELECT dp_stream_create(' || arguments || ')') AS e;
+SELECT e.* FROM unnest('{"dp_stream_create(NULL, ''e'', ''at'', now(), ''1 day'', 9, 1)",
+                        "dp_stream_create(''visits'', NULL, ''at'', now(), ''1 day'', 9, 1)",
+                        "dp_stream_create(''visits'', ''e'', NULL, now(), ''1 day'', 9, 1)",
+                        "dp_stream_create(''visits'', ''e'', ''at'', now(), NULL, 9, 1)",
+                        "dp_stream_create(''visits'', ''e'', ''at'', now(), ''1 day'', NULL, 1)",
+                        "dp_stream_create(''visits'', ''e'', ''at'', now(), ''1 day'', 9, NULL)",
+                        "dp_stream_create(''visits'', ''e'', ''at'', now(), ''1 day'', 9, 1, NULL)",
+                        "dp_stream_tick(NULL, ''tz'')", "dp_stream_tick(''visits'', NULL)", "dp_stream_tick(''visits'', ''none'')",
+                        "dp_stream_sums(NULL, ''tz'', ''{\"(,)\"}''::tstzrange[])", "dp_stream_sums(''visits'', NULL, ''{\"(,)\"}''::tstzrange[])",
+                        "dp_stream_sums(''visits'', ''tz'', NULL::tstzrange[])", "dp_stream_confirm(''visits'', ''tz'', NULL)",
+                        "dp_explain_stream(NULL, 1)", "dp_explain_stream(9, NULL)", "dp_explain_stream(9, 1, NULL)",
+                        "dp_explain_stream(0, 1)", "dp_explain_stream(9, -1)", "dp_explain_stream(9, 1, 2)"}'::text[]) AS s (call),
+       error_of('SELECT ' || call) AS e;
+CREATE TABLE visit_group (id int PRIMARY KEY);
+SELECT dp_create_dataset('units', 'visit', '{id}', '{}', 'visit_group', epsilon_budget => 1, privacy_unit => 'other', max_rows_per_unit => 2);
+SELECT dp_create_dataset('sized', 'visit', '{}', '{}', size_column => 'id', epsilon_budget => 1);
+SELECT e.* FROM unnest('{units,sized}'::text[]) AS d,
+       error_of(format($$SELECT dp_stream_create(%L, 'e', 'at', '2020-01-01', '1 day', 9, 1)$$, d)) AS e;
+-- a name that another release has
+SELECT count(*) FROM dp_range_sums('visits', 'id', '{"[0,9)"}', 1, name => 'other release');
+SELECT * FROM error_of($$SELECT dp_stream_create('visits', 'other release', 'at', '2020-01-01', '1 day', 9, 1)$$);
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'other release')$$);
+SELECT * FROM error_of($$SELECT dp_range_sums('visits', 'id', '{"[0,9)"}', 1, name => 'tz')$$);
+SELECT * FROM spent;
+
+-- the transaction does not count: what was told stays
+SELECT dp_stream_create('visits', 'rolled back', 'at', '2020-01-01 00:00+00', '1 day', 6, 0.5);
+BEGIN;
+CREATE TEMP TABLE told AS SELECT * FROM dp_stream_tick('visits', 'rolled back');
+SELECT count(*), sum(count) AS seen FROM told \gset
+ROLLBACK;
+SELECT :count AS ticks, sum(count) = :seen AS same, (SELECT count(*) FROM dp_stream_tick('visits', 'rolled back')) AS again
+  FROM dp.stream_ticks WHERE stream = 'rolled back';
+SELECT abs(total - sum) < 1e-9 AS same FROM dp.stream_ticks, dp_stream_sums('visits', 'rolled back', '{"(,)"}'::tstzrange[])
+ WHERE stream = 'rolled back' AND tick = 5;
+BEGIN;
+SELECT dp_stream_create('visits', 'begun', 'at', '2020-01-01 00:00+00', '1 day', 6, 0.5);
+ROLLBACK;
+SELECT dp_stream_create('visits', 'begun', 'at', '2020-01-01 00:00+00', '1 day', 6, 0.5);
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT count(*) FROM dp.stream_ticks WHERE stream = 'begun';
+SELECT visits('2020-01-06', 4);
+SELECT count(*) FROM dp_stream_tick('visits', 'begun');
+SELECT count(*) FROM dp_stream_tick('visits', 'begun');
+SELECT count(*) AS not_in_the_snapshot FROM dp.stream_ticks WHERE stream = 'begun';
+SELECT sum <> 0 AS now FROM dp_stream_sums('visits', 'begun', '{"(,)"}'::tstzrange[]);
+COMMIT;
+SELECT dp_stream_create('visits', 'read only', 'at', '2020-01-01 00:00+00', '1 day', 6, 1000);
+BEGIN READ ONLY;
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'read only')$$);
+SELECT count(*) FROM dp_stream_tick('visits', 'begun');
+COMMIT;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'read only')$$);
+ROLLBACK;
+
+-- the clock: of the future there is nothing, of ticks that have ended those; rows that come between ticks are read
+SELECT dp_stream_create('visits', 'future', 'at', '2900-01-01', '1 day', 6, 1);
+SELECT count(*) FROM dp_stream_tick('visits', 'future');
+SELECT * FROM dp_stream_sums('visits', 'future', '{"(,)"}'::tstzrange[]);
+CREATE TABLE live (id int, at timestamptz);
+SELECT dp_create_dataset('live', 'live', '{id}', '{}', epsilon_budget => 100000);
+BEGIN; -- whose time stands still
+SELECT date_trunc('second', clock_timestamp()) AS begin \gset
+SELECT dp_stream_create('live', 'live', 'at', :'begin'::timestamptz - interval '3 s', '1 second', 7, 3000);
+SELECT count(*) FROM dp_stream_tick('live', 'live');
+INSERT INTO live SELECT i, :'begin'::timestamptz + 0.5 * interval '1 s' FROM generate_series(1, 5) AS i;
+SELECT pg_sleep(extract(epoch FROM :'begin'::timestamptz + interval '1.02 s' - clock_timestamp()));
+SELECT tick, round(count) AS own_rows_count FROM dp_stream_tick('live', 'live');
+COMMIT;
+INSERT INTO live SELECT i, :'begin'::timestamptz + 1.5 * interval '1 s' FROM generate_series(1, 6) AS i;
+SELECT pg_sleep(extract(epoch FROM :'begin'::timestamptz + interval '4.02 s' - clock_timestamp()));
+SELECT tick, round(count) AS count, round(total) AS total FROM dp_stream_tick('live', 'live');
+-- a column without a zone goes by the clock of the session that began it
+SET TimeZone = 'Pacific/Kiritimati';
+SELECT (date_trunc('hour', clock_timestamp() AT TIME ZONE 'UTC') + interval '11 hours')::timestamp AS ahead \gset
+SELECT dp_stream_create('visits', 'early', 'local', timestamp :'ahead', '1 hour', 9, 0.1);
+SET TimeZone = 'UTC';
+SELECT dp_stream_create('visits', 'late', 'local', timestamp :'ahead', '1 hour', 9, 0.1);
+SELECT (SELECT count(*) FROM dp_stream_tick('visits', 'early')) AS kiritimati, (SELECT count(*) FROM dp_stream_tick('visits', 'late')) AS utc;
+SELECT stream, time_zone FROM dp.streams WHERE stream IN ('early', 'late') ORDER BY stream;
+SET TimeZone = 'Pacific/Kiritimati';
+SELECT code, message FROM error_of(format($$SELECT dp_stream_create('visits', 'late', 'local', timestamp %L, '1 hour', 9, 0.1)$$, :'ahead'));
+SET TimeZone = 'UTC';
+
+-- a tick that cannot be stored is told nobody, and made anew; of attempts there are few
+SELECT dp_stream_create('visits', 'broken', 'at', '2020-01-01 00:00+00', '1 day', 2, 1000);
+ALTER TABLE dp.stream_count ADD CONSTRAINT broken CHECK (count < 2) NOT VALID;
+SELECT e.* FROM generate_series(1, 2) AS i, error_of(format($$SELECT dp_stream_tick('visits', 'broken') WHERE %s > 0$$, i)) AS e;
+SELECT ticks, (SELECT attempts FROM dp.release WHERE name = 'broken') AS attempts FROM dp.streams WHERE stream = 'broken';
+UPDATE dp.release SET attempts = 14 WHERE name = 'broken'; -- five for each of two ticks, and for its beginning
+SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'broken')$$);
+ALTER TABLE dp.stream_count DROP CONSTRAINT broken;
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'broken')$$);
+UPDATE dp.release SET attempts = 14 WHERE name = 'broken';
+SELECT ticked('broken');
+SELECT releases FROM spent;
+
+-- on another server ticks could be missing: it does not go on, unless its owner says that none is
+SELECT dp_stream_create('visits', 'moved', 'at', '2020-01-01 00:00+00', '1 day', 2, 1000);
+UPDATE dp.epoch SET identity = 'elsewhere';
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'moved')$$);
+SELECT * FROM error_of($$SELECT dp_stream_confirm('visits', 'moved', 1)$$);
+SELECT dp_stream_confirm('visits', 'moved', 0);
+SELECT ticked('moved');
+UPDATE dp.epoch SET identity = dp.identity();
+-- what is not what was charged does not go on
+SELECT dp_stream_create('visits', 'changed', 'at', '2020-01-01 00:00+00', '1 day', 6, 1000);
+UPDATE dp.stream SET width = width / 2 WHERE release = (SELECT id FROM dp.release WHERE name = 'changed');
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
+UPDATE dp.stream SET width = width * 2 WHERE release = (SELECT id FROM dp.release WHERE name = 'changed');
+-- whoever has kept counts: they are clamped as they are read
+SELECT dp_stream_create('live', 'clamped', 'at', clock_timestamp() - interval '2 s', '1 second', 9, 3000);
+SELECT count(*) FROM dp_stream_tick('live', 'clamped');
+UPDATE dp.stream_count SET count = 9223372036854775807 WHERE release = (SELECT id FROM dp.release WHERE name = 'clamped');
+SELECT pg_sleep(1.1);
+\c -
+SET client_min_messages = warning;
+SET TimeZone = 'UTC';
+SELECT count(*) > 0 AS goes_on FROM dp_stream_tick('live', 'clamped');
+
+-- roles: who was charged and the owner make its ticks, everybody reads them
+CREATE ROLE dp_test_analyst;
+CREATE ROLE dp_test_other;
+CREATE ROLE dp_test_reader;
+SELECT dp_grant('visits', 'dp_test_analyst'), dp_grant('visits', 'dp_test_other');
+SET ROLE dp_test_analyst;
+SELECT dp_stream_create('visits', 'analyst''s', 'at', '2020-01-01 00:00+00', '1 day', 3, 1000);
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
+SET ROLE dp_test_other;
+SELECT code, message FROM error_of($$SELECT dp_stream_tick('visits', 'analyst''s')$$);
+SET ROLE dp_test_analyst;
+SELECT ticked('analyst''s');
+SELECT * FROM error_of($$SELECT dp_stream_confirm('visits', 'analyst''s', 3)$$);
+SET ROLE dp_test_reader;
+SELECT count(*) FROM dp.stream_ticks WHERE stream = 'analyst''s';
+SELECT stream, ticks FROM dp.streams WHERE stream = 'analyst''s';
+SELECT round(sum) AS sum FROM dp_stream_sums('visits', 'analyst''s', '{"(,)"}'::tstzrange[]);
+SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'analyst''s')$$);
+SELECT code FROM unnest('{stream,stream_tick,stream_count}'::text[]) AS t, error_of(format('SELECT FROM dp.%I', t));
+RESET ROLE;
+SELECT ticked('changed');
+-- a draft is its owner's; what was retracted nobody's; what was dropped stays to be read
+CALL dp_set_status('visits', 'changed', 'draft');
+SET ROLE dp_test_reader;
+SELECT code FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
+SELECT count(*) FROM dp.stream_ticks WHERE stream = 'changed';
+RESET ROLE;
+SELECT count(*) FROM dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[]);
+CALL dp_set_status('visits', 'changed', 'retracted');
+SELECT code FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
+SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
+SELECT count(*) FROM dp.stream_ticks WHERE stream = 'changed';
+SELECT c -> 'release' ->> 'function' AS function, c -> 'rows' ->> 'columns' AS columns, c -> 'rows' ->> 'count' AS rows
+  FROM dp_certificate('visits', 'tz') AS c;
+SELECT dp_drop_dataset('visits');
+SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'tz')$$);
+SELECT count(*) FROM dp.stream_ticks WHERE stream = 'tz';
+SELECT round(sum) AS sum FROM dp_stream_sums('visits', 'tz', '{"(,)"}'::tstzrange[]);
+SELECT whole FROM dp_verify_ledger();
+DROP OWNED BY dp_test_analyst, dp_test_other, dp_test_reader;
+DROP ROLE dp_test_analyst, dp_test_other, dp_test_reader;
