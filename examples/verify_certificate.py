@@ -10,7 +10,7 @@ rows of a release. Says what is wrong, and exits with 1 if anything is.
            WHERE dataset = 'flights' AND release = '2013') TO 'rows.csv' (FORMAT csv, HEADER)
 
 and of ranges the columns that the certificate names, of dp.range_rows, dp.rectangle_rows or
-dp.region_range_rows.
+dp.region_range_rows, of a stream those of dp.stream_ticks up to then.
 docs/certificates.md tells what each check is worth.
 """
 import argparse
@@ -27,8 +27,9 @@ ENTRY = ('id', 'epoch', 'charged_at', 'charged_by', 'dataset', 'function', 'epsi
 # The columns that are hashed, of each of the views of stored releases.
 VIEWS = ['level,path,size,groups', 'grain,lower_bound,upper_bound,sum,stddev',
          'row_lower,row_upper,column_lower,column_upper,sum,stddev',
-         'path,grain,lower_bound,upper_bound,sum,stddev']
-FLOATS = ('sum', 'stddev')
+         'path,grain,lower_bound,upper_bound,sum,stddev',
+         'tick,lower_bound,upper_bound,count,stddev,total,total_stddev']
+FLOATS = ('sum', 'stddev', 'count', 'total', 'total_stddev')
 
 problems = []
 

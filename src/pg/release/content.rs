@@ -77,8 +77,8 @@ pub(crate) struct StoredStream<'a> {
 pub(crate) struct StoredTick<'a> {
     pub(super) lower: String,
     pub(super) upper: String,
-    /// Exact: the one number that is stored apart.
-    pub(super) count: i64,
+    /// Exact, the one number that is stored apart: as bytes, so many whatever it is.
+    pub(super) count: [u8; 8],
     pub(super) noisy: Cow<'a, [i64]>,
     pub(super) estimates: Cow<'a, [f64]>,
     /// Of the tick.

@@ -60,7 +60,8 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
         .map_err(internal)?;
     let Some(release) = release else { return Ok(false) };
     insert_told(release, first, ticks)?;
-    let counts: Vec<i64> = ticks.iter().map(|tick| tick.count).collect();
+    // far below the largest, as they are clamped
+    let counts: Vec<i64> = ticks.iter().map(|tick| i64::from_le_bytes(tick.count)).collect();
     Spi::run_with_args(
         "INSERT INTO dp.stream_count (release, n, count) \
          SELECT $1, $2 + t.n - 1, t.count FROM unnest($3::int8[]) WITH ORDINALITY AS t (count, n)",

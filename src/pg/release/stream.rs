@@ -350,7 +350,7 @@ impl Storable for NextTicks {
             StoredTick {
                 lower: axis.text(n),
                 upper: axis.text(n + 1),
-                count: i64::try_from(tick.count()).unwrap_or(i64::MAX),
+                count: tick.count().to_le_bytes(),
                 noisy: tick.noisy().to_vec().into(),
                 estimates: tick.estimates().to_vec().into(),
                 sum: stream.sum(place..place + 1),
