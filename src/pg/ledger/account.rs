@@ -251,7 +251,7 @@ impl Account {
             Unresumable::Attempts => (
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "was begun too often without an end",
-                "Nothing was told or spent. Each tick that ends allows five more attempts.",
+                "Nothing was told or spent. Each tick that ends allows two more attempts.",
             ),
             Unresumable::OthersCharge => (
                 PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,

@@ -32,7 +32,7 @@
 //!   before it: so all that anybody sees is one run of the mechanism, whose ticks together cost what
 //!   was charged;
 //! - of a tick that was measured and not stored nothing is told. Attempts are counted before they
-//!   read, and there are at most [`ATTEMPTS`] for each tick that is due;
+//!   read, and there are at most two for each tick that is due, beside the first [`ATTEMPTS`];
 //! - on a server that was restored or promoted since, ticks may be missing that were told. There it
 //!   does not go on, unless the dataset's owner has said that none is missing.
 
@@ -91,8 +91,8 @@ pub(super) fn standing(
             let charge = row.get::<i64>(1)?.unwrap_or_default();
             let is = |column| Ok::<_, pgrx::spi::Error>(row.get::<bool>(column)?.unwrap_or(false));
             let goes_on = promise.due.is_some();
-            // the first ones are those of its beginning
-            let most = i64::from(ATTEMPTS) * promise.due.map_or(1, |due| due.saturating_add(1));
+            let due = promise.due.unwrap_or(0);
+            let most = due.saturating_mul(2).saturating_add(i64::from(ATTEMPTS));
             Ok(match (is(2)?, is(3)?, is(4)?, row.get::<i32>(5)?.unwrap_or(i32::MAX)) {
                 (true, true, ..) if !goes_on => Err(Refusal::Stored),
                 (stored, same, ..) if !same || stored != goes_on => {

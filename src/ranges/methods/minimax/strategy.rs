@@ -44,6 +44,7 @@ use crate::work::{done, poll};
 use num_rational::Ratio;
 use std::iter::repeat_n;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The least k.
 const UNIT: f64 = 256.0;
@@ -67,6 +68,8 @@ pub struct WeightedRoot {
     inverse: Vec<f64>,
     /// Of each row's noise.
     variances: Vec<f64>,
+    /// As soon as somebody has asked for it.
+    largest_count: OnceLock<u64>,
 }
 
 impl WeightedRoot {
@@ -112,7 +115,8 @@ impl WeightedRoot {
         let variances =
             rows.flat_map(|group| repeat_n(group.noise.variance(), group.measurements)).collect();
         let inverse = reciprocal(&kernel);
-        Ok(WeightedRoot { kernel, factors, measurements, inverse, variances })
+        let largest_count = OnceLock::new();
+        Ok(WeightedRoot { kernel, factors, measurements, inverse, variances, largest_count })
     }
 
     /// d^-1 times the bins of a vector.
@@ -172,9 +176,11 @@ impl CountMechanism for WeightedRoot {
     }
 
     fn largest_count(&self) -> u64 {
-        // no entry is negative
-        let sums = self.measure(&vec![1; self.bins()]);
-        MEASURED_LIMIT / sums.into_iter().max().map_or(1, |sum| sum as u64)
+        *self.largest_count.get_or_init(|| {
+            // no entry is negative
+            let sums = self.measure(&vec![1; self.bins()]);
+            MEASURED_LIMIT / sums.into_iter().max().map_or(1, |sum| sum as u64)
+        })
     }
 
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
