@@ -290,27 +290,30 @@ impl Stream {
 
     /// Reads the ticks after those that are there.
     fn read_ticks(&self, ticks: &mut Vec<Tick>, stored: i64, told: Told) -> Result<()> {
-        let columns = match told {
-            Told::Alone => "t.estimates FROM dp.stream_tick AS t",
-            Told::AndCounted => {
-                "t.estimates, t.noisy, c.count FROM dp.stream_tick AS t \
-                   JOIN dp.stream_count AS c ON (c.release, c.n) = (t.release, t.n)"
-            }
-        };
-        let sql = format!(
-            "SELECT {columns} WHERE t.release = {} AND t.n >= {} AND t.n < {stored} ORDER BY t.n",
+        // one table after the other: whoever joins them before they are analysed may take long
+        let next = format!(
+            "WHERE release = {} AND n >= {} AND n < {stored} ORDER BY n",
             self.release,
             ticks.len()
         );
+        let mut counts = Vec::new();
+        if told == Told::AndCounted {
+            read_catalog(&format!("SELECT count FROM dp.stream_count {next}"), |row| {
+                counts.push(row.get::<i64>(1).unwrap_or(0).unsigned_abs());
+                Ok(())
+            })?;
+        }
+        let mut counts = counts.into_iter();
+        let sql = format!("SELECT estimates, noisy FROM dp.stream_tick {next}");
         read_catalog(&sql, |row| {
             let estimates = row.get(1).unwrap_or_default();
-            ticks.push(match told {
-                Told::Alone => Tick::told(estimates),
-                Told::AndCounted => {
-                    let count = u64::try_from(row.get::<i64>(3).unwrap_or(0)).unwrap_or(0);
-                    Tick::stored(count, row.get(2).unwrap_or_default(), estimates)
+            match (told, counts.next()) {
+                (Told::Alone, _) => ticks.push(Tick::told(estimates)),
+                (Told::AndCounted, Some(count)) => {
+                    ticks.push(Tick::stored(count, row.get(2).unwrap_or_default(), estimates));
                 }
-            });
+                (Told::AndCounted, None) => {}
+            }
             Ok(())
         })?;
         if ticks.len() as i64 == stored {
