@@ -303,12 +303,22 @@ BEGIN
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type
           FROM dp.releases AS r
-         WHERE r.dataset = $1 AND r.status <> 'retracted' AND r.function <> 'dp_region_range_sums'
+         WHERE r.dataset = $1 AND r.status <> 'retracted'
+           AND r.function NOT IN ('dp_region_range_sums', 'dp_stream_create')
         HAVING count(DISTINCT r.parameters ->> 'value_type') = 1;
         IF value_type IS NULL THEN
             RAISE 'dataset "%" has ranges of several types, or no release that is shown', dataset
                 USING ERRCODE = 'undefined_object', HINT = 'Name one release.';
         END IF;
+    END IF;
+    IF function = 'dp_stream_create' THEN
+        EXECUTE format(
+            'CREATE VIEW %1$I.%2$I AS
+             SELECT s.stream, s.tick, s.lower_bound::%3$s, s.upper_bound::%3$s, s.count, s.stddev,
+                    s.total, s.total_stddev, s.released_at
+               FROM dp.stream_ticks AS s WHERE s.dataset = %4$L AND s.stream = %5$L',
+            target[1], target[2], value_type::regtype, dataset, release);
+        RETURN;
     END IF;
     IF value_type IS NOT NULL THEN
         EXECUTE format(

@@ -42,6 +42,9 @@ SELECT ticked('local') AS local, ticked('day') AS day, ticked('gauss') AS gauss;
 SELECT tick, lower_bound, upper_bound, round(count)::bigint AS count, round(total)::bigint AS total FROM dp.stream_ticks
  WHERE stream = 'day' ORDER BY tick;
 SELECT DISTINCT lower_bound, upper_bound FROM dp.stream_ticks WHERE stream = 'local' AND tick = 5;
+CALL dp_create_view('visits', 'ticks', 'local');
+SELECT lower_bound, upper_bound - lower_bound AS length, round(total)::bigint AS total FROM ticks WHERE tick = 5;
+SELECT * FROM error_of($$CALL dp_create_view('visits', 'all_ticks')$$);
 SELECT * FROM spent;
 -- rows that come late, or whose time is changed, change nothing that was told
 SELECT visits('2020-01-01', 10);
