@@ -1,13 +1,14 @@
 //! The stream that this session has used last, so that its next tick needs no building of the
 //! mechanism and no reading of all ticks before.
 
+use crate::pg::ledger::account::SealedRows;
 use crate::ranges::{StreamPlan, Tick};
 use std::cell::RefCell;
 
-/// A stream's plan and its ticks so far, of which all are stored.
+/// A stream's plan, and its first ticks with their exact counts, all of which are stored.
 pub(super) struct Running {
     pub(super) plan: StreamPlan,
-    pub(super) ticks: Vec<Tick>,
+    pub(super) counted: SealedRows<Vec<Tick>>,
 }
 
 thread_local! {

@@ -7,8 +7,8 @@ use super::order::Asked;
 use super::running::{Running, keep, take};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::source::Source;
-use crate::pg::errors::{Result, error, internal, unfit_ranges};
-use crate::pg::ledger::account::Promise;
+use crate::pg::errors::{Failure, Result, error, internal, unfit_ranges};
+use crate::pg::ledger::account::{Promise, SealedRows};
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::clock::{now, now_in};
 use crate::pg::server::progress::{Phase, Progress};
@@ -226,7 +226,7 @@ impl Stream {
                 return Ok(());
             }
             progress.phase(Phase::Planning);
-            let Running { plan, ticks } = self.running(stored, Told::AndCounted)?;
+            let Running { plan, counted } = self.running()?;
             progress.phase(Phase::Checking);
             let next = |source: &Source| {
                 // what lies before and after them is in a bin of its own
@@ -235,6 +235,7 @@ impl Stream {
                 Ok((plan, source.prepare_bins(&self.ticking.column, axis, bounds, None)?))
             };
             let made = asked.of_rows(next, |rows, receipt, words| {
+                let ticks = self.counted(counted.open(&receipt), stored)?;
                 progress.phase(Phase::Measuring);
                 let mut stream = receipt.stream(ticks);
                 stream.tick_inner_bins(&rows, words);
@@ -242,7 +243,7 @@ impl Stream {
             })?;
             if let NextTicks::Made { stream, .. } = made {
                 let (plan, ticks) = stream.into_parts();
-                keep(&self.nonce, Running { plan, ticks });
+                keep(&self.nonce, Running { plan, counted: SealedRows::new(ticks) });
             }
             Ok(())
         })
@@ -254,82 +255,89 @@ impl Stream {
         &self,
         ranges: impl Iterator<Item = (Option<i64>, Option<i64>)>,
     ) -> Result<Vec<(f64, f64)>> {
-        let running = self.running(self.ticks()?, Told::Alone)?;
-        let Running { plan, ticks } = &running;
+        let ticks = self.told()?;
+        let running = self.running()?;
+        let plan = &running.plan;
         let place = |tick: i64| usize::try_from(tick.max(0)).unwrap_or(usize::MAX);
         let answers = ranges
             .map(|(lower, upper)| {
                 let range = lower.map_or(0, place)..upper.map_or(usize::MAX, place);
                 let variance = plan.variance(ticks.len(), range.clone());
-                (plan.sum(ticks, range), variance.sqrt())
+                (plan.sum(&ticks, range), variance.sqrt())
             })
             .collect();
         keep(&self.nonce, running);
         Ok(answers)
     }
 
-    /// The plan, and so many ticks.
-    fn running(&self, stored: i64, told: Told) -> Result<Running> {
-        let (plan, mut ticks) = match take(&self.nonce) {
-            Some(Running { plan, ticks }) => (plan, ticks),
+    /// The plan, and what the session knows of the ticks.
+    fn running(&self) -> Result<Running> {
+        match take(&self.nonce) {
+            Some(running) => Ok(running),
             None => {
                 let plan = StreamPlan::again(self.request, self.tree).map_err(unfit_ranges)?;
-                (plan, Vec::new())
+                Ok(Running { plan, counted: SealedRows::new(Vec::new()) })
             }
-        };
-        // of those that were read to answer from the counts are not known
-        let is_known = |tick: &Tick| told == Told::Alone || !tick.noisy().is_empty();
-        if ticks.len() as i64 > stored || !ticks.iter().all(is_known) {
+        }
+    }
+
+    /// All ticks so far, without their counts.
+    fn told(&self) -> Result<Vec<Tick>> {
+        let mut ticks = Vec::new();
+        let sql = format!(
+            "SELECT estimates FROM dp.stream_tick WHERE release = {} ORDER BY n",
+            self.release
+        );
+        read_catalog(&sql, |row| {
+            ticks.push(Tick::told(row.get(1).unwrap_or_default()));
+            Ok(())
+        })?;
+        Ok(ticks)
+    }
+
+    /// So many ticks with their exact counts, of which the first ones are known. For who has a
+    /// receipt.
+    fn counted(
+        &self,
+        mut ticks: Vec<Tick>,
+        stored: i64,
+    ) -> std::result::Result<Vec<Tick>, Failure> {
+        if ticks.len() as i64 > stored {
             ticks.clear();
         }
         if (ticks.len() as i64) < stored {
-            self.read_ticks(&mut ticks, stored, told)?;
+            self.read_counted(&mut ticks, stored).map_err(|_| missing())?;
         }
-        Ok(Running { plan, ticks })
+        if ticks.len() as i64 == stored { Ok(ticks) } else { Err(missing()) }
     }
 
     /// Reads the ticks after those that are there.
-    fn read_ticks(&self, ticks: &mut Vec<Tick>, stored: i64, told: Told) -> Result<()> {
-        // one table after the other: whoever joins them before they are analysed may take long
+    fn read_counted(&self, ticks: &mut Vec<Tick>, stored: i64) -> Result<()> {
+        // one table after the other: to join them before they are analysed may take long
         let next = format!(
             "WHERE release = {} AND n >= {} AND n < {stored} ORDER BY n",
             self.release,
             ticks.len()
         );
         let mut counts = Vec::new();
-        if told == Told::AndCounted {
-            read_catalog(&format!("SELECT count FROM dp.stream_count {next}"), |row| {
-                counts.push(row.get::<i64>(1).unwrap_or(0).unsigned_abs());
-                Ok(())
-            })?;
-        }
-        let mut counts = counts.into_iter();
-        let sql = format!("SELECT estimates, noisy FROM dp.stream_tick {next}");
-        read_catalog(&sql, |row| {
-            let estimates = row.get(1).unwrap_or_default();
-            match (told, counts.next()) {
-                (Told::Alone, _) => ticks.push(Tick::told(estimates)),
-                (Told::AndCounted, Some(count)) => {
-                    ticks.push(Tick::stored(count, row.get(2).unwrap_or_default(), estimates));
-                }
-                (Told::AndCounted, None) => {}
-            }
+        read_catalog(&format!("SELECT count FROM dp.stream_count {next}"), |row| {
+            counts.push(row.get::<i64>(1).unwrap_or(0).unsigned_abs());
             Ok(())
         })?;
-        if ticks.len() as i64 == stored {
-            return Ok(());
-        }
-        Err(internal("ticks of a stream are missing"))
+        let mut counts = counts.into_iter();
+        read_catalog(&format!("SELECT noisy, estimates FROM dp.stream_tick {next}"), |row| {
+            ticks.extend(counts.next().map(|count| {
+                let (noisy, estimates) = (row.get(1), row.get(2));
+                Tick::stored(count, noisy.unwrap_or_default(), estimates.unwrap_or_default())
+            }));
+            Ok(())
+        })
     }
 }
 
-/// What is read of ticks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    /// For answers.
-    Alone,
-    /// For further ticks, with the exact counts.
-    AndCounted,
+/// The store has what was never written there.
+fn missing() -> Failure {
+    Failure::broken("ticks of a stream are missing")
 }
 
 /// The next ticks of a stream.
