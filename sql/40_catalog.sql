@@ -191,7 +191,8 @@ CREATE TABLE dp.release (
     charge bigint NOT NULL UNIQUE, -- of dp.charge, from which nothing goes
     released_at timestamptz, -- when it was stored; until then it is charged only
     parameters jsonb NOT NULL,
-    attempts integer NOT NULL DEFAULT 0, -- to make it, counted before private rows are read
+    attempts integer NOT NULL DEFAULT 0, -- counted before private rows are read; of a stream, since
+                                         -- its last ticks
     level_epsilons float8[], -- NULL where one release was chosen among several
     status text NOT NULL DEFAULT 'published' CHECK (status IN ('draft', 'published', 'retracted')),
     status_since timestamptz NOT NULL DEFAULT clock_timestamp(),

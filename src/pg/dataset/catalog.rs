@@ -62,6 +62,11 @@ impl Dataset {
         Ok(dataset)
     }
 
+    /// Whether the current role has the rights of its owner, and needs no grant.
+    pub(crate) fn is_own(&self) -> bool {
+        self.grants.is_empty()
+    }
+
     /// Looks a dataset up by name, for its owner alone.
     pub(crate) fn open_as_owner(name: &str) -> Result<Dataset> {
         let dataset = Dataset::find(name)?;

@@ -73,6 +73,13 @@ fn create(
         return Err(unfit_ranges(RangePlanError::Horizon { value: horizon }));
     }
     let axis = TimeAxis::of_ticks(type_oid, start, bin_width, horizon)?;
+    if axis.is_fine() && !dataset.is_own() {
+        return Err(invalid(
+            "bin_width must be a minute or longer for a role with a grant",
+            "Each tick can have the private rows read, and that can be timed. The dataset's owner \
+             may begin a stream with shorter ticks.",
+        ));
+    }
     let ticking =
         Ticking { column: column.to_string(), axis, time_zone: time_zone(type_oid)?, horizon };
     let promise = promised(Some(name), Some(dataset_name), ticking.parameters(epsilon, delta))?;

@@ -227,7 +227,7 @@ impl Account {
 
     /// Whether it is the next part of what is charged and stored.
     fn goes_on(&self) -> bool {
-        self.promise.as_ref().is_some_and(|promise| promise.due.is_some())
+        self.promise.as_ref().is_some_and(|promise| promise.goes_on)
     }
 
     /// Why a stream that was begun does not go on.
@@ -250,8 +250,9 @@ impl Account {
             ),
             Unresumable::Attempts => (
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "was begun too often without an end",
-                "Nothing was told or spent. Each tick that ends allows two more attempts.",
+                "was begun too often since ticks of it were stored",
+                "Nothing was told or spent. When the dataset's owner has made the ticks that have \
+                 ended, you can make the next.",
             ),
             Unresumable::OthersCharge => (
                 PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,

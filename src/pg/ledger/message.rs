@@ -68,8 +68,8 @@ pub(super) enum PublishAnswer {
 pub(crate) struct Promise {
     pub(crate) name: String,
     pub(crate) parameters: serde_json::Value,
-    /// Of a stream that goes on: how many of its ticks could be made by now.
-    pub(crate) due: Option<i64>,
+    /// Whether it is stored, and the next ticks of a stream are asked for.
+    pub(crate) goes_on: bool,
 }
 
 /// The ledger's entry, or why there is none.

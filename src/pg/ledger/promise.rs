@@ -32,7 +32,10 @@
 //!   before it: so all that anybody sees is one run of the mechanism, whose ticks together cost what
 //!   was charged;
 //! - of a tick that was measured and not stored nothing is told. Attempts are counted before they
-//!   read, and there are at most two for each tick that is due, beside the first [`ATTEMPTS`];
+//!   read, from the last ticks on that were stored, and a role with a grant has no more than
+//!   [`ATTEMPTS`]. What it stores is all ticks that have ended, of which each takes a minute at
+//!   least: so it cannot have many readings at once to time. The dataset's owner, who may read the
+//!   rows anyway, is not limited, so that no cancelled call of others stops a stream;
 //! - on a server that was restored or promoted since, ticks may be missing that were told. There it
 //!   does not go on, unless the dataset's owner has said that none is missing.
 
@@ -40,7 +43,8 @@ use super::message::{Answer, Charge, ChargeRequest, Promise, Refusal, Unresumabl
 use super::sql::{SpiResult, first_row};
 use pgrx::spi::SpiClient;
 
-/// How often the release of a charge may be begun, the first time included.
+/// How often the release of a charge may be begun, the first time included; of a stream, since
+/// ticks of it were stored.
 pub(super) const ATTEMPTS: i32 = 5;
 
 /// The answer where the name is charged already: the same charge again, if it may be resumed. None
@@ -90,9 +94,8 @@ pub(super) fn standing(
         |row| {
             let charge = row.get::<i64>(1)?.unwrap_or_default();
             let is = |column| Ok::<_, pgrx::spi::Error>(row.get::<bool>(column)?.unwrap_or(false));
-            let goes_on = promise.due.is_some();
-            let due = promise.due.unwrap_or(0);
-            let most = due.saturating_mul(2).saturating_add(i64::from(ATTEMPTS));
+            let goes_on = promise.goes_on;
+            let is_limited = !goes_on || request.grantee.is_some();
             Ok(match (is(2)?, is(3)?, is(4)?, row.get::<i32>(5)?.unwrap_or(i32::MAX)) {
                 (true, true, ..) if !goes_on => Err(Refusal::Stored),
                 (stored, same, ..) if !same || stored != goes_on => {
@@ -101,7 +104,7 @@ pub(super) fn standing(
                 // attempts are few: who did not pay must not use them up
                 _ if !is(6)? => Err(Refusal::Unresumable(Unresumable::OthersCharge)),
                 (_, _, false, _) => Err(Refusal::Unresumable(Unresumable::Elsewhere)),
-                (.., attempts) if i64::from(attempts) >= most => {
+                (.., attempts) if is_limited && attempts >= ATTEMPTS => {
                     Err(Refusal::Unresumable(Unresumable::Attempts))
                 }
                 _ => Ok(Charge { id: charge, left: None }),

@@ -19,7 +19,7 @@ pub(super) fn check_and_record(
         }
         return Ok(answer);
     }
-    if request.promise.as_ref().is_some_and(|named| named.due.is_some()) {
+    if request.promise.as_ref().is_some_and(|named| named.goes_on) {
         // what goes on was charged before, or never is
         return Ok(Err(Refusal::Unresumable(Unresumable::Changed)));
     }

@@ -25,7 +25,7 @@ pub(crate) fn promised(
             "Name the dataset whose budget is charged: dataset => '...'.",
         ));
     }
-    Ok(Some(Promise { name, parameters, due: None }))
+    Ok(Some(Promise { name, parameters, goes_on: false }))
 }
 
 /// What a release gives, and is stored as if it has a name.

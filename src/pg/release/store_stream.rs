@@ -24,7 +24,14 @@ pub(super) fn insert_stream(release: i64, stream: &StoredStream) -> Result<()> {
             levels.map(i64::from).into(),
         ],
     )
-    .map_err(internal)
+    .map_err(internal)?;
+    forget_attempts(release)
+}
+
+/// Attempts at the next ticks are counted anew.
+fn forget_attempts(release: i64) -> Result<()> {
+    Spi::run_with_args("UPDATE dp.release SET attempts = 0 WHERE id = $1", &[release.into()])
+        .map_err(internal)
 }
 
 /// Stores ticks in the current transaction, all of them or none. False if they are not those that
@@ -68,6 +75,7 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
         &[release.into(), first.into(), counts.into()],
     )
     .map_err(internal)?;
+    forget_attempts(release)?;
     Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
     Ok(true)
 }

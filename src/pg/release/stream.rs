@@ -217,7 +217,7 @@ impl Stream {
         let promise = Promise {
             name: self.name.clone(),
             parameters: self.parameters.clone(),
-            due: Some(ended),
+            goes_on: true,
         };
         let asked = Asked::new(dataset, progress, None, self.ticking.about());
         asked.next_of(CREATE, promise, |asked| {

@@ -277,6 +277,11 @@ fn fixed_width(bin_width: Interval) -> Result<i128> {
 }
 
 impl TimeAxis {
+    /// Whether its bins are shorter than a minute.
+    pub(crate) fn is_fine(&self) -> bool {
+        self.width < 60_000_000
+    }
+
     /// That of a stream of so many ticks, a bin each. `start`: where the first one begins, as
     /// PostgreSQL stores it.
     ///
