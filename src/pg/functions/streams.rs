@@ -137,10 +137,12 @@ fn dp_stream_tick(
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
     progress.dataset(dataset.id);
     let stream = Stream::of(&dataset, required(stream, "stream")?)?;
+    // before anything that depends on what others do
+    stream.check_may_tick(&dataset)?;
     let before = stream.ticks()?;
     stream.go_on(&dataset, &progress)?;
     // what is stored, whoever has made it
-    Ok(TableIterator::new(told_since(&stream, before)?))
+    Ok(TableIterator::new(told_since(&stream, &dataset, before)?))
 }
 
 macro_rules! sums_of {

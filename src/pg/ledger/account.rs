@@ -90,6 +90,20 @@ impl Ledger for Account {
     }
 }
 
+/// Why a stream does not go on for a role that neither paid for it nor owns the dataset.
+pub(crate) fn others_stream(dataset: &str, name: &str) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        format!("{} was charged to another role", stream_of(dataset, name)),
+    )
+    .set_hint("That role or the dataset's owner make its ticks; dp.stream_ticks shows them to all.")
+}
+
+/// A stream, for messages.
+fn stream_of(dataset: &str, name: &str) -> String {
+    format!("stream \"{name}\" of dataset \"{dataset}\"")
+}
+
 /// Why the ledger's worker gave no answer.
 pub(super) fn not_charged(reason: Unanswered) -> ErrorReport {
     match reason {
@@ -233,7 +247,7 @@ impl Account {
     /// Why a stream that was begun does not go on.
     fn stopped(&self, why: &Unresumable) -> ErrorReport {
         let name = self.promise.as_ref().map_or("", |promise| &promise.name);
-        let stream = format!("stream \"{name}\" of dataset \"{}\"", self.dataset_name);
+        let stream = stream_of(&self.dataset_name, name);
         let (code, what, hint) = match why {
             Unresumable::Changed => (
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -254,11 +268,7 @@ impl Account {
                 "Nothing was told or spent. When the dataset's owner has made the ticks that have \
                  ended, you can make the next.",
             ),
-            Unresumable::OthersCharge => (
-                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-                "was charged to another role",
-                "That role or the dataset's owner make its ticks; dp.stream_ticks shows them to all.",
-            ),
+            Unresumable::OthersCharge => return others_stream(&self.dataset_name, name),
         };
         error(code, format!("{stream} {what}")).set_hint(hint)
     }

@@ -8,11 +8,13 @@ use super::running::{Running, keep, take};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal, unfit_ranges};
-use crate::pg::ledger::account::{Promise, SealedRows};
+use crate::pg::ledger::account::{Promise, SealedRows, others_stream};
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::clock::{now, now_in};
 use crate::pg::server::progress::{Phase, Progress};
+use crate::pg::server::roles::{acts_for, role_name};
 use crate::pg::server::select::{as_of_now, exists, read_rows};
+use crate::pg::server::state::current_role;
 use crate::pg::values::interval::{Axis, TimeAxis};
 use crate::ranges::{BinBounds, CountStream, StreamPlan, StreamRequest, Tick};
 use pgrx::pg_sys::Oid;
@@ -116,6 +118,8 @@ pub(crate) struct Stream {
     parameters: Value,
     request: StreamRequest,
     tree: Option<(u32, u32)>,
+    /// The role that it was charged to.
+    charged_to: String,
     /// Of the ledger's entry, which no other has.
     nonce: String,
 }
@@ -147,7 +151,7 @@ impl Stream {
             "SELECT r.id, s.time_column, s.value_type, s.origin, s.width, s.time_zone, s.horizon, \
                     s.branching, s.levels, (r.parameters ->> 'epsilon')::float8, \
                     (r.parameters ->> 'delta')::float8, d.max_rows_per_unit, r.parameters::text, \
-                    c.nonce::text \
+                    c.nonce::text, c.charged_by \
                FROM dp.release AS r \
                JOIN dp.stream AS s ON s.release = r.id \
                JOIN dp.charge AS c ON c.id = r.charge \
@@ -182,6 +186,7 @@ impl Stream {
                 parameters: serde_json::from_str(&parameters).map_err(internal)?,
                 tree: number(8).zip(number(9)),
                 nonce: row.get(14).unwrap_or_default(),
+                charged_to: row.get(15).unwrap_or_default(),
             });
             Ok(())
         })?;
@@ -192,6 +197,15 @@ impl Stream {
             )
             .set_hint("The view dp.streams lists the streams; dp_stream_create begins one.")
         })
+    }
+
+    /// Error: the current role neither owns the dataset nor was charged. It would learn when others
+    /// make ticks, and could use up the attempts at them.
+    pub(crate) fn check_may_tick(&self, dataset: &Dataset) -> Result<()> {
+        if dataset.is_own() || self.charged_to == role_name(current_role()) {
+            return Ok(());
+        }
+        Err(others_stream(&dataset.name, &self.name))
     }
 
     /// How many ticks are stored.
@@ -214,11 +228,8 @@ impl Stream {
         if self.ticks()? >= ended {
             return Ok(());
         }
-        let promise = Promise {
-            name: self.name.clone(),
-            parameters: self.parameters.clone(),
-            goes_on: true,
-        };
+        let promise =
+            Promise { name: self.name.clone(), parameters: self.parameters.clone(), goes_on: true };
         let asked = Asked::new(dataset, progress, None, self.ticking.about());
         asked.next_of(CREATE, promise, |asked| {
             let stored = self.ticks()?;
@@ -382,12 +393,16 @@ impl Storable for NextTicks {
 /// A tick as it was told.
 pub(crate) type ToldTick = (i64, String, String, f64, f64, f64, f64);
 
-/// The ticks of a stream from that one on.
-pub(crate) fn told_since(stream: &Stream, first: i64) -> Result<Vec<ToldTick>> {
+/// The ticks of a stream from that one on, as far as `dp.stream_ticks` shows them to the current role
+/// now: a draft to its owner alone, what was retracted to nobody.
+pub(crate) fn told_since(stream: &Stream, dataset: &Dataset, first: i64) -> Result<Vec<ToldTick>> {
     let sql = format!(
-        "SELECT n, lower_bound, upper_bound, count, stddev, total, total_stddev \
-           FROM dp.stream_tick WHERE release = {} AND n >= {first} ORDER BY n",
-        stream.release
+        "SELECT t.n, t.lower_bound, t.upper_bound, t.count, t.stddev, t.total, t.total_stddev \
+           FROM dp.stream_tick AS t JOIN dp.release AS r ON r.id = t.release \
+          WHERE t.release = {} AND t.n >= {first} \
+            AND (r.status = 'published' OR r.status = 'draft' AND {}) ORDER BY t.n",
+        stream.release,
+        acts_for(dataset.owner)
     );
     let mut ticks = Vec::new();
     read_catalog(&sql, |row| {
