@@ -24,6 +24,11 @@ pub trait Parameters {
 
     /// For the ledger's readers.
     fn describe(&self) -> Value;
+
+    /// The same, with what only the mechanism tells, which is built of them.
+    fn describe_with(&self, _mechanism: &Self::Mechanism) -> Value {
+        self.describe()
+    }
 }
 
 /// A method for range sums with everything settled: from it the mechanism is built, before a

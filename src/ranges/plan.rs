@@ -130,7 +130,7 @@ impl RangePlan {
 impl<P: Parameters> Costs for Plan<P> {
     fn cost(&self) -> Cost {
         let Price { epsilon, delta, rho } = self.price;
-        Cost { epsilon, delta, rho, mechanism: self.parameters.describe() }
+        Cost { epsilon, delta, rho, mechanism: self.parameters.describe_with(self.mechanism()) }
     }
 }
 

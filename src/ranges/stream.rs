@@ -5,6 +5,7 @@ use super::calibration::Calibration;
 use super::error::RangePlanError;
 use super::least::least;
 use super::limits::MAX_WEIGHTED_BINS;
+use super::measurements::Sensitivity;
 use super::methods::causal_tree::CausalTree;
 use super::methods::minimax::strategy::WeightedRoot;
 use super::parameters::Parameters;
@@ -92,6 +93,19 @@ impl Parameters for StreamParameters {
             "levels": levels,
             "measurements": self.calibration.describe(),
         })
+    }
+
+    /// Built anew whenever the stream goes on, it has to be the one that was charged, integer by
+    /// integer: rows of two strategies are together farther apart than those of either.
+    fn describe_with(&self, mechanism: &dyn TickMechanism) -> Value {
+        let mut description = self.describe();
+        description["sensitivity_squared"] = match mechanism.measurements().sensitivity() {
+            Sensitivity::Squared(square) => square.to_string().into(),
+            // as each measurement's noise says
+            Sensitivity::OneOfEach => Value::Null,
+        };
+        description["integers"] = mechanism.fingerprint().into();
+        description
     }
 }
 

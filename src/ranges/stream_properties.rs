@@ -4,6 +4,7 @@
 use super::*;
 use crate::charge::{Costs, Receipt};
 use crate::noise::words_from_system;
+use serde_json::Value;
 use std::f64::consts::PI;
 use std::ops::Range;
 
@@ -119,6 +120,20 @@ fn answers_are_unbiased_with_the_variances_stated() {
             }
         }
     }
+}
+
+/// What the ledger's entry tells is all that a stream's mechanism is built of, and built to.
+#[test]
+fn the_description_is_of_one_mechanism() {
+    let described = |horizon, delta| plan(horizon, delta, 1).cost().mechanism;
+    let [root, tree] = DELTAS.map(|delta| described(64, delta));
+    let square = plan(64, DELTAS[0], 1).mechanism().measurements().sensitivity();
+    let Sensitivity::Squared(square) = square else { panic!("no root") };
+    assert_eq!(root["sensitivity_squared"], square.to_string());
+    assert_eq!(root["integers"].as_str().map(str::len), Some(32));
+    assert_eq!(root, described(64, DELTAS[0]));
+    assert_ne!(root["integers"], described(65, DELTAS[0])["integers"]);
+    assert_eq!((&tree["sensitivity_squared"], &tree["integers"]), (&Value::Null, &Value::Null));
 }
 
 /// All streams of up to 6 counts of 0 and 1, and all that differ from them by the rows of a unit,

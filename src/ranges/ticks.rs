@@ -55,6 +55,12 @@ pub trait TickMechanism: CountMechanism {
     /// The most counts.
     fn horizon(&self) -> usize;
 
+    /// What tells the integers that it measures with from others, if they are made by arithmetic that
+    /// another machine or version might do otherwise: a stream goes on with the same alone.
+    fn fingerprint(&self) -> Option<String> {
+        None
+    }
+
     /// What is measured when the last of these counts has arrived, at least one of which there is:
     /// places in what [`CountMechanism::measure`] gives, and exact integers.
     ///

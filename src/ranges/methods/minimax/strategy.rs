@@ -42,6 +42,8 @@ use crate::ranges::ticks::{Tick, TickMechanism};
 use crate::ranges::workload::{Spread, Workload};
 use crate::work::{done, poll};
 use num_rational::Ratio;
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::hash::Hasher;
 use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -63,6 +65,8 @@ pub struct WeightedRoot {
     kernel: Vec<i64>,
     /// d.
     factors: Vec<i64>,
+    /// k.
+    weights: Vec<i64>,
     measurements: Measurements,
     /// h.
     inverse: Vec<f64>,
@@ -116,7 +120,15 @@ impl WeightedRoot {
             rows.flat_map(|group| repeat_n(group.noise.variance(), group.measurements)).collect();
         let inverse = reciprocal(&kernel);
         let largest_count = OnceLock::new();
-        Ok(WeightedRoot { kernel, factors, measurements, inverse, variances, largest_count })
+        Ok(WeightedRoot {
+            kernel,
+            factors,
+            weights,
+            measurements,
+            inverse,
+            variances,
+            largest_count,
+        })
     }
 
     /// d^-1 times the bins of a vector.
@@ -268,6 +280,17 @@ impl TickMechanism for WeightedRoot {
         self.bins()
     }
 
+    /// Of all F, d and k, as many each. With a key that everybody knows: it is no secret, and nobody
+    /// gains by two strategies that have the same.
+    fn fingerprint(&self) -> Option<String> {
+        let mut hasher = SipHasher13::new();
+        for integer in self.kernel.iter().chain(&self.factors).chain(&self.weights) {
+            // the same bytes on every machine
+            hasher.write(&integer.to_le_bytes());
+        }
+        Some(format!("{:032x}", hasher.finish128().as_u128()))
+    }
+
     fn measure_last(&self, counts: &[u64]) -> Vec<(usize, i64)> {
         let time = counts.len() - 1;
         let entries = self.factors.iter().zip(self.kernel[..=time].iter().rev());
@@ -298,6 +321,16 @@ impl TickMechanism for WeightedRoot {
 
 #[cfg(test)]
 impl WeightedRoot {
+    /// Each of its integers, in turn, one larger.
+    pub(super) fn others(&self) -> impl Iterator<Item = WeightedRoot> {
+        (0..3 * self.bins()).map(|place| {
+            let mut other = self.clone();
+            let WeightedRoot { kernel, factors, weights, .. } = &mut other;
+            *kernel.iter_mut().chain(factors).chain(weights).nth(place).unwrap() += 1;
+            other
+        })
+    }
+
     /// That they are as large as the module's documentation says.
     pub(super) fn check_integers(&self, rho: f64) {
         let digits = resolution(rho);

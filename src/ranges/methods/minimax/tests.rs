@@ -6,6 +6,7 @@ use crate::ranges::measurements::CountMechanism;
 use crate::ranges::mechanism::RangeMechanism;
 use crate::ranges::methods::optimal::sine::SineStrategy;
 use crate::ranges::methods::prefix::PrefixFactorisation;
+use crate::ranges::ticks::TickMechanism;
 use crate::ranges::workload::{Spread, Workload};
 use std::f64::consts::PI;
 
@@ -49,6 +50,19 @@ const LOWER_BOUNDS: [(Workload, &[(usize, f64)]); 2] = [
         ],
     ),
 ];
+
+/// Streams do not go on with other integers than those that were charged.
+#[test]
+fn another_integer_has_another_fingerprint() {
+    let noise = Calibration::together(0.02);
+    let root = WeightedRoot::new(Workload::Prefix, 40, &noise).unwrap();
+    let mut fingerprints: Vec<_> = root.others().map(|other| other.fingerprint()).collect();
+    fingerprints.push(root.fingerprint());
+    fingerprints.push(WeightedRoot::new(Workload::All, 40, &noise).unwrap().fingerprint());
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    assert_eq!(fingerprints.len(), 3 * 40 + 2);
+}
 
 #[test]
 fn worst_cases_are_close_to_the_least_possible() {
