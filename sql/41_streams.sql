@@ -5,6 +5,8 @@
 CREATE TABLE dp.stream (
     release bigint PRIMARY KEY REFERENCES dp.release,
     time_column text NOT NULL,
+    entities oid NOT NULL, -- the table that it was a column of when it was begun or confirmed
+    attnum smallint NOT NULL, -- and its number there
     value_type text NOT NULL CHECK (value_type IN ('date', 'timestamp', 'timestamptz')),
     time_zone text, -- by whose clock ticks end; NULL of a column that has one
     start_at text NOT NULL,

@@ -67,7 +67,7 @@ CREATE FUNCTION @extschema@.dp_stream_confirm(dataset text, stream text, ticks b
     AS 'MODULE_PATHNAME', 'dp_stream_confirm_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_stream_confirm(text, text, bigint) IS
-    'says after a restore or a promotion that a stream has all ticks that were ever told';
+    'says that a stream has all ticks ever told, and that no row that was counted counts again';
 
 CREATE FUNCTION @extschema@.dp_explain_stream(
         horizon bigint, epsilon float8, delta float8 DEFAULT 0)

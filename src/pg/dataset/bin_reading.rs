@@ -79,30 +79,6 @@ impl Source {
         Ok(())
     }
 
-    /// What a stream needs: that rows are what is hidden, each by itself, and a column of times.
-    ///
-    /// Whose rows are hidden together has to have the same ones used in all ticks. Which ones these
-    /// are would have to be kept, of everybody.
-    pub(crate) fn check_time_column(&self, column: &str, axis: TimeAxis) -> Result<()> {
-        if self.size_column.is_some() || self.privacy_unit.is_some() {
-            let argument = if self.size_column.is_some() { "size_column" } else { "privacy_unit" };
-            return Err(invalid(
-                format!("streams have no meaning for a dataset with {argument}"),
-                "They count rows, and hide each by itself. Declare a dataset whose rows are the \
-                 entities, without a privacy_unit.",
-            ));
-        }
-        let entities = open(self.entities, "entities")?;
-        if entities.column("time_column", column)?.family() != axis.type_oid {
-            return Err(invalid(
-                format!("time_column: column \"{column}\" is not of the type of start"),
-                "Give start as date '...', timestamp '...' or timestamptz '...', as the column is; \
-                 a plain text is taken for a timestamptz.",
-            ));
-        }
-        Ok(())
-    }
-
     /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden.
     pub(super) fn check_values(&self, entities: &Relation, column: &str, axis: Axis) -> Result<()> {
         self.check_rows_are_entities()?;

@@ -1,8 +1,8 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
-//! (`check`, `relation`, `kinship`), and how their private rows are read: planned before the charge
-//! (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`), by queries whose plans tell
-//! nothing (`query`), row by row
-//! (`stream`), counted as they come (`leaves`, `leaf_histograms`).
+//! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
+//! before the charge (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`), by queries
+//! whose plans tell nothing (`query`), row by row (`stream`), counted as they come (`leaves`,
+//! `leaf_histograms`).
 
 mod bin_reading;
 pub(super) mod catalog;
@@ -21,3 +21,4 @@ pub(super) mod region_reading;
 mod relation;
 pub(super) mod source;
 mod stream;
+pub(super) mod time_column;

@@ -22,6 +22,8 @@ pub(crate) struct Relation {
     pub(crate) parts: Vec<TablePart>,
     /// A table, with no partition or child: all of its rows are its own.
     pub(crate) is_plain: bool,
+    /// A materialized view.
+    pub(crate) is_materialized: bool,
 }
 
 pub(crate) struct TablePart {
@@ -32,6 +34,8 @@ pub(crate) struct TablePart {
 
 /// A column that is used.
 pub(crate) struct UsedColumn {
+    /// Which no other column of the relation ever has.
+    pub(super) number: i16,
     type_oid: Oid,
     collation: Oid,
 }
@@ -68,8 +72,9 @@ pub(crate) fn open(oid: Oid, argument: &str) -> Result<Relation> {
         parts.into_iter().map(|(oid, part)| TablePart { oid, owner: part.owner, name: part.name });
     let parts: Vec<TablePart> = parts.collect();
     let is_plain = described.kind == pg_sys::RELKIND_RELATION && parts.len() == 1;
+    let is_materialized = described.kind == pg_sys::RELKIND_MATVIEW;
     let name = quote_qualified_identifier(described.schema, described.name);
-    Ok(Relation { oid, owner: described.owner, name, parts, is_plain })
+    Ok(Relation { oid, owner: described.owner, name, parts, is_plain, is_materialized })
 }
 
 /// Why a relation cannot be a table of a dataset.
@@ -171,7 +176,7 @@ impl Relation {
                 &mut collation,
             );
         }
-        Ok(UsedColumn { type_oid, collation })
+        Ok(UsedColumn { number, type_oid, collation })
     }
 
     /// Whether a unique index makes sure that no two rows share the key, by the equality that the

@@ -6,7 +6,6 @@ use crate::pg::errors::{Result, checked_name, error, invalid, required, unfit_ra
 use crate::pg::release::named::promised;
 use crate::pg::release::order::Asked;
 use crate::pg::release::stream::{NewStream, Stream, Ticking, told_since};
-use crate::pg::server::catalog::execute;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::{as_of_now, read_rows};
@@ -87,9 +86,9 @@ fn create(
     let asked = Asked::new(&dataset, &progress, promise, ticking.about());
     asked.once(|asked| {
         let source = &asked.dataset.source;
-        as_of_now(|| {
+        let counted = as_of_now(|| {
             let reader = asked.dataset.check_source()?;
-            as_reader(reader, || source.check_time_column(column, axis))
+            as_reader(reader, || source.time_column(column, axis))
         })?;
         progress.phase(Phase::Planning);
         let rows_per_unit = source.max_rows_per_unit.unsigned_abs();
@@ -97,7 +96,7 @@ fn create(
         let plan = StreamPlan::new(request).map_err(unfit_ranges)?;
         let tree = plan.parameters().tree();
         // no row is read yet
-        asked.of_given(plan, |_, _| Ok(NewStream { ticking, tree }))
+        asked.of_given(plan, |_, _| Ok(NewStream { ticking, counted, tree }))
     })?;
     Ok(())
 }
@@ -213,10 +212,5 @@ fn dp_stream_confirm(
              stream.",
         ));
     }
-    execute(
-        "UPDATE dp.stream SET identity = dp.identity() WHERE release = $1",
-        &[stream.release.into()],
-        |_| Ok(()),
-    )?;
-    Ok(())
+    stream.confirm(&dataset)
 }

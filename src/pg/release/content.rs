@@ -59,6 +59,9 @@ pub(crate) enum Content<'a> {
 pub(crate) struct StoredStream<'a> {
     #[serde(borrow)]
     pub(super) time_column: Cow<'a, str>,
+    /// The table and the number of that column.
+    pub(super) entities: u32,
+    pub(super) attnum: i16,
     #[serde(borrow)]
     pub(super) value_type: Cow<'a, str>,
     #[serde(borrow)]

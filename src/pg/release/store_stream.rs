@@ -2,6 +2,7 @@
 
 use super::content::{StoredStream, StoredTick};
 use crate::pg::errors::{Result, internal};
+use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
 /// What its name is stored for.
@@ -9,8 +10,8 @@ pub(super) fn insert_stream(release: i64, stream: &StoredStream) -> Result<()> {
     let (branching, levels) = stream.tree.unzip();
     Spi::run_with_args(
         "INSERT INTO dp.stream (release, time_column, value_type, time_zone, start_at, origin, \
-                                width, horizon, branching, levels) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                                width, horizon, branching, levels, entities, attnum) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         &[
             release.into(),
             stream.time_column.as_ref().into(),
@@ -22,6 +23,8 @@ pub(super) fn insert_stream(release: i64, stream: &StoredStream) -> Result<()> {
             stream.horizon.into(),
             branching.map(i64::from).into(),
             levels.map(i64::from).into(),
+            Oid::from(stream.entities).into(),
+            stream.attnum.into(),
         ],
     )
     .map_err(internal)?;

@@ -7,12 +7,13 @@ use super::order::Asked;
 use super::running::{Running, keep, take};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::source::Source;
+use crate::pg::dataset::time_column::TimeColumn;
 use crate::pg::errors::{Failure, Result, error, internal, unfit_ranges};
 use crate::pg::ledger::account::{Promise, SealedRows, others_stream};
-use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::clock::{now, now_in};
 use crate::pg::server::progress::{Phase, Progress};
-use crate::pg::server::roles::{acts_for, role_name};
+use crate::pg::server::roles::{acts_for, as_reader, role_name};
 use crate::pg::server::select::{as_of_now, exists, read_rows};
 use crate::pg::server::state::current_role;
 use crate::pg::values::interval::{Axis, TimeAxis};
@@ -85,14 +86,17 @@ impl Ticking {
 /// A stream that is begun.
 pub(crate) struct NewStream {
     pub(crate) ticking: Ticking,
+    pub(crate) counted: TimeColumn,
     pub(crate) tree: Option<(u32, u32)>,
 }
 
 impl Storable for NewStream {
     fn content(&self) -> Content<'_> {
-        let NewStream { ticking, tree } = self;
+        let NewStream { ticking, counted, tree } = self;
         Content::Stream(StoredStream {
             time_column: ticking.column.as_str().into(),
+            entities: counted.entities.to_u32(),
+            attnum: counted.number,
             value_type: ticking.type_name().into(),
             time_zone: ticking.time_zone.as_deref().map(Into::into),
             start: ticking.axis.text(0),
@@ -105,8 +109,9 @@ impl Storable for NewStream {
     }
 
     fn read(release: i64) -> Result<NewStream> {
-        let Stream { ticking, tree, .. } = Stream::find(&format!("r.id = {release}"), "", "")?;
-        Ok(NewStream { ticking, tree })
+        let stream = Stream::find(&format!("r.id = {release}"), "", "")?;
+        let Stream { ticking, counted, tree, .. } = stream;
+        Ok(NewStream { ticking, counted, tree })
     }
 }
 
@@ -115,6 +120,8 @@ pub(crate) struct Stream {
     pub(crate) release: i64,
     name: String,
     pub(crate) ticking: Ticking,
+    /// What its ticks so far were counted by.
+    counted: TimeColumn,
     parameters: Value,
     request: StreamRequest,
     tree: Option<(u32, u32)>,
@@ -151,7 +158,7 @@ impl Stream {
             "SELECT r.id, s.time_column, s.value_type, s.origin, s.width, s.time_zone, s.horizon, \
                     s.branching, s.levels, (r.parameters ->> 'epsilon')::float8, \
                     (r.parameters ->> 'delta')::float8, d.max_rows_per_unit, r.parameters::text, \
-                    c.nonce::text, c.charged_by \
+                    c.nonce::text, c.charged_by, s.entities, s.attnum \
                FROM dp.release AS r \
                JOIN dp.stream AS s ON s.release = r.id \
                JOIN dp.charge AS c ON c.id = r.charge \
@@ -187,6 +194,10 @@ impl Stream {
                 tree: number(8).zip(number(9)),
                 nonce: row.get(14).unwrap_or_default(),
                 charged_to: row.get(15).unwrap_or_default(),
+                counted: TimeColumn {
+                    entities: row.get(16).unwrap_or(Oid::INVALID),
+                    number: row.get(17).unwrap_or_default(),
+                },
             });
             Ok(())
         })?;
@@ -240,6 +251,7 @@ impl Stream {
             let Running { plan, counted } = self.running()?;
             progress.phase(Phase::Checking);
             let next = |source: &Source| {
+                self.check_counted(source)?;
                 // what lies before and after them is in a bin of its own
                 let bounds = BinBounds::new(stored - 1, ended + 1).map_err(internal)?;
                 let axis = Axis::Time(self.ticking.axis);
@@ -258,6 +270,45 @@ impl Stream {
             }
             Ok(())
         })
+    }
+
+    /// Error: the rows that were counted may have other times now, by which they would count again.
+    fn check_counted(&self, source: &Source) -> Result<()> {
+        let Stream { ticking, counted, name, .. } = self;
+        if source.time_column(&ticking.column, ticking.axis)? == *counted {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!(
+                "stream \"{name}\" does not go on: column \"{}\" of its table is not the one that \
+                 it counted by",
+                ticking.column
+            ),
+        )
+        .set_hint(
+            "Nothing was told or spent. If no row that was counted will count again, the dataset's \
+             owner says so with dp_stream_confirm.",
+        ))
+    }
+
+    /// Has it go on, on this server and with the column as it is now.
+    ///
+    /// Errors: the dataset's tables are not what was declared; they are none for a stream.
+    pub(crate) fn confirm(&self, dataset: &Dataset) -> Result<()> {
+        let TimeColumn { entities, number } = as_of_now(|| {
+            let reader = dataset.check_source()?;
+            as_reader(reader, || {
+                dataset.source.time_column(&self.ticking.column, self.ticking.axis)
+            })
+        })?;
+        execute(
+            "UPDATE dp.stream SET identity = dp.identity(), entities = $2, attnum = $3 \
+              WHERE release = $1",
+            &[self.release.into(), entities.into(), number.into()],
+            |_| Ok(()),
+        )?;
+        Ok(())
     }
 
     /// The sums of ranges of ticks so far, and their standard deviations. `ranges`: from and up to

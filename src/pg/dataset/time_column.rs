@@ -1,0 +1,53 @@
+//! The column that a stream counts by.
+
+use super::relation::open;
+use super::source::Source;
+use crate::pg::errors::{Result, invalid};
+use crate::pg::values::interval::TimeAxis;
+use pgrx::pg_sys::Oid;
+
+/// A column of times, whatever it is called: what a row's tick follows from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TimeColumn {
+    /// The table.
+    pub(crate) entities: Oid,
+    pub(crate) number: i16,
+}
+
+impl Source {
+    /// What a stream needs: that rows are what is hidden, each by itself, and a column of times that
+    /// stay as they are.
+    ///
+    /// Whose rows are hidden together has to have the same ones used in all ticks. Which ones these
+    /// are would have to be kept, of everybody.
+    pub(crate) fn time_column(&self, column: &str, axis: TimeAxis) -> Result<TimeColumn> {
+        if self.size_column.is_some() || self.privacy_unit.is_some() {
+            let argument = if self.size_column.is_some() { "size_column" } else { "privacy_unit" };
+            return Err(invalid(
+                format!("streams have no meaning for a dataset with {argument}"),
+                "They count rows, and hide each by itself. Declare a dataset whose rows are the \
+                 entities, without a privacy_unit.",
+            ));
+        }
+        let entities = open(self.entities, "entities")?;
+        if entities.is_materialized {
+            return Err(invalid(
+                format!(
+                    "entities: {} is a materialized view, which streams cannot count",
+                    entities.name
+                ),
+                "Each REFRESH may give its rows other times, so that they count twice. Declare a \
+                 dataset on a table.",
+            ));
+        }
+        let used = entities.column("time_column", column)?;
+        if used.family() != axis.type_oid {
+            return Err(invalid(
+                format!("time_column: column \"{column}\" is not of the type of start"),
+                "Give start as date '...', timestamp '...' or timestamptz '...', as the column is; \
+                 a plain text is taken for a timestamptz.",
+            ));
+        }
+        Ok(TimeColumn { entities: self.entities, number: used.number })
+    }
+}
