@@ -62,7 +62,13 @@ CREATE VIEW dp.check_relations (dataset, what, relid, privileges, for_owner)
       FROM pg_catalog.pg_class AS c
      WHERE c.relnamespace = 'dp'::regnamespace AND c.relkind = 'r'
     UNION ALL
-    SELECT NULL, 'the exact counts of streams', 'dp.stream_count'::regclass, ARRAY['SELECT'], true
+    SELECT NULL,
+           CASE WHEN s.part < 4 THEN 'the exact counts of streams'
+                ELSE 'a relation that reads the exact counts of streams' END,
+           s.relid, ARRAY['SELECT'], c.relkind <> 'v'
+      FROM dp.private_relations('dp.stream_count'::regclass, NULL) AS s
+      JOIN pg_catalog.pg_class AS c ON c.oid = s.relid
+     WHERE c.oid NOT IN (SELECT i.oid FROM dp.check_invoker_views AS i)
     UNION ALL
     -- values and histograms; the view pg_stats shows them to those who may read the column
     SELECT NULL, 'the statistics of the planner', s.relid, ARRAY['SELECT'], false
