@@ -35,8 +35,8 @@ CREATE TABLE dp.stream_tick (
 );
 COMMENT ON TABLE dp.stream_tick IS 'the ticks of streams as they were told, which dp.stream_ticks shows';
 
--- Later ticks are measured together with earlier ones, so their exact counts are kept: apart from
--- all that may be told, and in as many bytes whatever they are.
+-- Later ticks are measured together with earlier ones, so their exact counts are kept, as long as
+-- there are later ones: apart from all that may be told, and in as many bytes whatever they are.
 CREATE TABLE dp.stream_count (
     release bigint NOT NULL,
     n bigint NOT NULL,

@@ -30,7 +30,9 @@ COMMENT ON COLUMN dp.streams.created_at IS 'when it was begun';
 
 CREATE VIEW dp.stream_ticks WITH (security_barrier) AS
     SELECT r.dataset, r.release AS stream, t.n AS tick, t.lower_bound, t.upper_bound, t.count,
-           t.stddev, t.total, t.total_stddev, t.released_at
+           t.stddev, t.total, t.total_stddev,
+           -- with more of it everybody could time each call, long after it
+           pg_catalog.date_trunc('minute', t.released_at) AS released_at
       FROM dp.shown_release AS r JOIN dp.stream_tick AS t ON t.release = r.id;
 COMMENT ON VIEW dp.stream_ticks IS 'the ticks of all streams so far, as they were released';
 COMMENT ON COLUMN dp.stream_ticks.dataset IS 'the dataset that it is released from';
@@ -43,6 +45,6 @@ COMMENT ON COLUMN dp.stream_ticks.count IS 'how many rows there are in the tick'
 COMMENT ON COLUMN dp.stream_ticks.stddev IS 'the standard deviation of its noise, exact';
 COMMENT ON COLUMN dp.stream_ticks.total IS 'how many rows there are in this tick and all before';
 COMMENT ON COLUMN dp.stream_ticks.total_stddev IS 'the standard deviation of its noise, exact';
-COMMENT ON COLUMN dp.stream_ticks.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.stream_ticks.released_at IS 'when it was stored, to the minute';
 
 GRANT SELECT ON dp.streams, dp.stream_ticks TO PUBLIC;

@@ -162,12 +162,17 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(name, "name")?)?;
-    execute(
+    let statements = [
+        // after who stores ticks of it now, and before who is about to
+        "SELECT FROM dp.dataset WHERE id = $1 FOR UPDATE",
         "UPDATE dp.dataset SET dropped_at = clock_timestamp() WHERE id = $1",
-        &[dataset.id.into()],
-        |_| Ok(()),
-    )?;
-    Ok(())
+        // no tick follows that would be measured with them
+        "DELETE FROM dp.stream_count WHERE release IN (SELECT id FROM dp.release WHERE dataset = $1)",
+    ];
+    statements.iter().try_for_each(|sql| {
+        execute(sql, &[dataset.id.into()], |_| Ok(()))?;
+        Ok(())
+    })
 }
 
 /// Locks the name of a dataset until the transaction ends. The unique index would wait for as long as

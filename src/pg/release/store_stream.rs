@@ -43,20 +43,21 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
     Spi::run("LOCK TABLE dp.release, dp.stream_tick, dp.stream_count IN ROW EXCLUSIVE MODE")
         .map_err(internal)?;
     let release =
-        Spi::connect_mut(|client| -> std::result::Result<Option<i64>, pgrx::spi::Error> {
-            // others wait here, until the next statement sees what these have stored
+        Spi::connect_mut(|client| -> std::result::Result<Option<(i64, bool)>, pgrx::spi::Error> {
+            // others wait here, until the next statement sees what these have stored; who drops the
+            // dataset waits, too, and then finds all exact counts
             let rows = client.update(
                 "SELECT r.id FROM dp.release AS r JOIN dp.stream AS s ON s.release = r.id \
+                   JOIN dp.dataset AS d ON d.id = r.dataset \
                   WHERE r.charge = $1 AND r.released_at IS NOT NULL AND r.status <> 'retracted' \
-                    AND r.dataset IN (SELECT id FROM dp.dataset WHERE dropped_at IS NULL) \
-                    FOR NO KEY UPDATE OF r",
+                    AND d.dropped_at IS NULL FOR NO KEY UPDATE OF r FOR KEY SHARE OF d",
                 None,
                 &[charge.into()],
             )?;
             let Some(row) = rows.into_iter().next() else { return Ok(None) };
             let Some(release) = row.get::<i64>(1)? else { return Ok(None) };
             let rows = client.update(
-                "SELECT t.stored = $2 AND t.stored + $3 <= s.horizon \
+                "SELECT t.stored = $2 AND t.stored + $3 <= s.horizon, t.stored + $3 = s.horizon \
                    FROM dp.stream AS s \
                   CROSS JOIN (SELECT coalesce(max(n) + 1, 0) \
                                 FROM dp.stream_tick WHERE release = $1) AS t (stored) \
@@ -64,12 +65,27 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
                 None,
                 &[release.into(), first.into(), (ticks.len() as i64).into()],
             )?;
-            let follow = rows.into_iter().next().map_or(Ok(None), |row| row.get::<bool>(1))?;
-            Ok(follow.unwrap_or(false).then_some(release))
+            let Some(row) = rows.into_iter().next() else { return Ok(None) };
+            let is = |column| Ok::<_, pgrx::spi::Error>(row.get::<bool>(column)?.unwrap_or(false));
+            let is_last = is(2)?;
+            Ok(is(1)?.then_some((release, is_last)))
         })
         .map_err(internal)?;
-    let Some(release) = release else { return Ok(false) };
+    let Some((release, is_last)) = release else { return Ok(false) };
     insert_told(release, first, ticks)?;
+    if is_last {
+        // no tick follows that would be measured with them
+        Spi::run_with_args("DELETE FROM dp.stream_count WHERE release = $1", &[release.into()])
+            .map_err(internal)?;
+    } else {
+        insert_counts(release, first, ticks)?;
+    }
+    forget_attempts(release)?;
+    Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
+    Ok(true)
+}
+
+fn insert_counts(release: i64, first: i64, ticks: &[StoredTick]) -> Result<()> {
     // far below the largest, as they are clamped
     let counts: Vec<i64> = ticks.iter().map(|tick| i64::from_le_bytes(tick.count)).collect();
     Spi::run_with_args(
@@ -77,10 +93,7 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
          SELECT $1, $2 + t.n - 1, t.count FROM unnest($3::int8[]) WITH ORDINALITY AS t (count, n)",
         &[release.into(), first.into(), counts.into()],
     )
-    .map_err(internal)?;
-    forget_attempts(release)?;
-    Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
-    Ok(true)
+    .map_err(internal)
 }
 
 fn insert_told(release: i64, first: i64, ticks: &[StoredTick]) -> Result<()> {

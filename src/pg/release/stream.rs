@@ -258,14 +258,19 @@ impl Stream {
                 Ok((plan, source.prepare_bins(&self.ticking.column, axis, bounds, None)?))
             };
             let made = asked.of_rows(next, |rows, receipt, words| {
-                let ticks = self.counted(counted.open(&receipt), stored)?;
+                let Some(ticks) = self.counted(counted.open(&receipt), stored)? else {
+                    return Ok(NextTicks::OthersStored);
+                };
                 progress.phase(Phase::Measuring);
                 let mut stream = receipt.stream(ticks);
                 stream.tick_inner_bins(&rows, words);
                 Ok(NextTicks::Made { axis: self.ticking.axis, first: stored, stream })
             })?;
             if let NextTicks::Made { stream, .. } = made {
-                let (plan, ticks) = stream.into_parts();
+                let (plan, mut ticks) = stream.into_parts();
+                if ended == self.ticking.horizon {
+                    ticks.clear();
+                }
                 keep(&self.nonce, Running { plan, counted: SealedRows::new(ticks) });
             }
             Ok(())
@@ -358,19 +363,40 @@ impl Stream {
     }
 
     /// So many ticks with their exact counts, of which the first ones are known. For who has a
-    /// receipt.
+    /// receipt. None if no tick follows any more: then they are deleted.
     fn counted(
         &self,
         mut ticks: Vec<Tick>,
         stored: i64,
-    ) -> std::result::Result<Vec<Tick>, Failure> {
+    ) -> std::result::Result<Option<Vec<Tick>>, Failure> {
         if ticks.len() as i64 > stored {
             ticks.clear();
         }
         if (ticks.len() as i64) < stored {
             self.read_counted(&mut ticks, stored).map_err(|_| missing())?;
         }
-        if ticks.len() as i64 == stored { Ok(ticks) } else { Err(missing()) }
+        if ticks.len() as i64 == stored {
+            Ok(Some(ticks))
+        } else if self.has_ended().map_err(|_| missing())? {
+            Ok(None)
+        } else {
+            Err(missing())
+        }
+    }
+
+    /// Whether its last tick is stored, or its dataset was dropped.
+    fn has_ended(&self) -> Result<bool> {
+        let sql = format!(
+            "SELECT FROM dp.dataset AS d JOIN dp.release AS r ON r.dataset = d.id \
+              WHERE r.id = {} AND d.dropped_at IS NOT NULL",
+            self.release
+        );
+        let mut is_dropped = false;
+        read_catalog(&sql, |_| {
+            is_dropped = true;
+            Ok(())
+        })?;
+        Ok(is_dropped || self.ticks()? >= self.ticking.horizon)
     }
 
     /// Reads the ticks after those that are there.
