@@ -10,3 +10,4 @@ mod store;
 mod store_stream;
 pub(super) mod stored;
 pub(super) mod stream;
+pub(super) mod ticking;

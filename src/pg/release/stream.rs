@@ -5,13 +5,13 @@ use super::content::{Content, StoredStream, StoredTick};
 use super::named::Storable;
 use super::order::Asked;
 use super::running::{Running, keep, take};
+use super::ticking::{Ticking, type_of};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::source::Source;
 use crate::pg::dataset::time_column::TimeColumn;
 use crate::pg::errors::{Failure, Result, error, internal, unfit_ranges};
 use crate::pg::ledger::account::{Promise, SealedRows, others_stream};
 use crate::pg::server::catalog::{execute, read_catalog};
-use crate::pg::server::clock::{now, now_in};
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::{acts_for, as_reader, role_name};
 use crate::pg::server::select::{as_of_now, exists, read_rows};
@@ -21,67 +21,10 @@ use crate::ranges::{BinBounds, CountStream, StreamPlan, StreamRequest, Tick};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// The function that charges a stream.
 pub(crate) const CREATE: &str = "dp_stream_create";
-
-/// The types of a stream's column.
-const TYPES: [(&str, Oid); 3] = [
-    ("date", pg_sys::DATEOID),
-    ("timestamp", pg_sys::TIMESTAMPOID),
-    ("timestamptz", pg_sys::TIMESTAMPTZOID),
-];
-
-/// When a row is in which tick, and when ticks end.
-#[derive(Debug, Clone)]
-pub(crate) struct Ticking {
-    pub(crate) column: String,
-    pub(crate) axis: TimeAxis,
-    /// By whose clock ticks end, where the column has no time zone.
-    pub(crate) time_zone: Option<String>,
-    pub(crate) horizon: i64,
-}
-
-impl Ticking {
-    pub(crate) fn type_name(&self) -> &'static str {
-        let of_type = TYPES.iter().find(|(_, oid)| *oid == self.axis.type_oid);
-        of_type.map_or("timestamptz", |(name, _)| name)
-    }
-
-    /// What the ledger's entry shows besides the mechanism.
-    pub(crate) fn about(&self) -> Map<String, Value> {
-        let mut about = Map::new();
-        about.insert("time_column".into(), self.column.as_str().into());
-        about.insert("bin_width".into(), format!("{} us", self.axis.width).into());
-        about.insert("bin_0".into(), format!("2000-01-01 + {} us", self.axis.origin).into());
-        about.insert("time_zone".into(), self.time_zone.as_deref().into());
-        about
-    }
-
-    /// What a stream is asked for by its name with.
-    pub(crate) fn parameters(&self, epsilon: f64, delta: f64) -> Value {
-        json!({
-            "time_column": self.column,
-            "value_type": self.type_name(),
-            "start": self.axis.text(0),
-            "bin_width": format!("{} us", self.axis.width),
-            "time_zone": self.time_zone,
-            "horizon": self.horizon,
-            "epsilon": epsilon,
-            "delta": delta,
-        })
-    }
-
-    /// How many ticks have ended by now, whatever the transaction's time is.
-    fn ended(&self) -> Result<i64> {
-        let now = match &self.time_zone {
-            None => now(),
-            Some(zone) => now_in(zone)?,
-        };
-        Ok(self.axis.ended(now.into(), self.horizon))
-    }
-}
 
 /// A stream that is begun.
 pub(crate) struct NewStream {
@@ -168,8 +111,7 @@ impl Stream {
         let mut found = None;
         read_catalog(&sql, |row| {
             let value_type: String = row.get(3).unwrap_or_default();
-            let of_type = TYPES.iter().find(|(name, _)| *name == value_type);
-            let type_oid = of_type.map_or(pg_sys::TIMESTAMPTZOID, |(_, oid)| *oid);
+            let type_oid = type_of(&value_type);
             let origin = row.get::<i64>(4).unwrap_or_default().into();
             let width = row.get::<i64>(5).unwrap_or(1).max(1).into();
             let horizon = row.get(7).unwrap_or_default();
