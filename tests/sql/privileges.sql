@@ -209,6 +209,17 @@ SELECT (count(*) > 0) = (current_setting('server_version_num')::int < 160000) AS
 ALTER ROLE dp_test_analyst NOCREATEROLE;
 -- the budget, the planner's statistics, settings
 SELECT * FROM opened_by('GRANT SELECT, UPDATE ON dp.dataset TO dp_test_analyst');
+-- the exact counts of streams: the table, views, views of views, materialized views; not a view with the rights of its reader
+CREATE VIEW counts AS SELECT n, count FROM dp.stream_count;
+CREATE VIEW around_counts AS TABLE counts;
+CREATE MATERIALIZED VIEW kept_counts AS TABLE around_counts;
+CREATE VIEW own_counts WITH (security_invoker) AS TABLE dp.stream_count;
+GRANT SELECT ON own_counts TO dp_test_analyst;
+SELECT * FROM opened_by('GRANT SELECT ON dp.stream_count TO dp_test_analyst');
+SELECT * FROM opened_by('GRANT SELECT (count) ON counts TO dp_test_analyst; GRANT SELECT ON around_counts, kept_counts TO PUBLIC');
+SELECT * FROM opened_by('ALTER MATERIALIZED VIEW kept_counts OWNER TO dp_test_analyst');
+DROP MATERIALIZED VIEW kept_counts;
+DROP VIEW around_counts, counts, own_counts;
 SELECT * FROM opened_by('GRANT SELECT ON pg_statistic TO dp_test_analyst;
     GRANT SELECT (stxdmcv) ON pg_statistic_ext_data TO dp_test_analyst');
 SELECT * FROM opened_by('GRANT SELECT (reltuples) ON pg_class TO dp_test_analyst');
