@@ -30,7 +30,9 @@ SELECT dp_stream_create('visits', 'local', 'local', timestamp '2020-01-01', '1 d
 SELECT dp_stream_create('visits', 'day', 'day', date '2020-01-01', '1 day', 6, 1000);
 SELECT dp_stream_create('visits', 'gauss', 'at', '2020-01-01 00:00+00', '1 day', 6, 1000, 1e-9);
 SELECT * FROM spent;
-SELECT function, epsilon, delta, parameters - '{measurements}'::text[] AS parameters FROM dp.ledger ORDER BY id;
+SELECT function, epsilon, delta, parameters - '{measurements,sensitivity_squared,integers}'::text[] AS parameters,
+       parameters ->> 'sensitivity_squared' ~ '^[0-9]+(/[0-9]+)?$' AS sensitivity, parameters ->> 'integers' ~ '^[0-9a-f]{32}$' AS integers
+  FROM dp.ledger ORDER BY id;
 SELECT name, parameters, function, status FROM dp.releases ORDER BY name;
 SELECT stream, time_column, value_type, start_at, bin_width, time_zone, horizon, ticks, epsilon, delta FROM dp.streams ORDER BY stream;
 
@@ -49,6 +51,10 @@ SELECT * FROM spent;
 -- rows that come late, or whose time is changed, change nothing that was told
 SELECT visits('2020-01-01', 10);
 SELECT string_agg(round(count)::bigint::text, ' ' ORDER BY tick) FROM dp.stream_ticks WHERE stream = 'tz';
+
+-- when it was told is shown to the minute; exact counts are gone with the last tick
+SELECT count(*) AS ticks, count(*) FILTER (WHERE released_at <> date_trunc('minute', released_at)) AS exact FROM dp.stream_ticks;
+SELECT count(*) AS counts FROM dp.stream_count;
 
 -- sums of ranges
 SELECT range, round(sum)::bigint AS sum, stddev < 0.1 AS exact, stddev = 0 AS empty
@@ -105,6 +111,9 @@ SELECT dp_create_dataset('units', 'visit', '{id}', '{}', 'visit_group', epsilon_
 SELECT dp_create_dataset('sized', 'visit', '{}', '{}', size_column => 'id', epsilon_budget => 1);
 SELECT e.* FROM unnest('{units,sized}'::text[]) AS d,
        error_of(format($$SELECT dp_stream_create(%L, 'e', 'at', '2020-01-01', '1 day', 9, 1)$$, d)) AS e;
+CREATE MATERIALIZED VIEW seen AS TABLE visit;
+SELECT dp_create_dataset('seen', 'seen', '{id}', '{}', epsilon_budget => 1);
+SELECT * FROM error_of($$SELECT dp_stream_create('seen', 'e', 'at', '2020-01-01', '1 day', 9, 1)$$);
 -- a name that another release has
 SELECT count(*) FROM dp_range_sums('visits', 'id', '{"[0,9)"}', 1, name => 'other release');
 SELECT * FROM error_of($$SELECT dp_stream_create('visits', 'other release', 'at', '2020-01-01', '1 day', 9, 1)$$);
@@ -170,19 +179,32 @@ SELECT (SELECT count(*) FROM dp_stream_tick('visits', 'early')) AS kiritimati, (
 SELECT stream, time_zone FROM dp.streams WHERE stream IN ('early', 'late') ORDER BY stream;
 SET TimeZone = 'Pacific/Kiritimati';
 SELECT code, message FROM error_of(format($$SELECT dp_stream_create('visits', 'late', 'local', timestamp %L, '1 hour', 9, 0.1)$$, :'ahead'));
+-- which is that of the zone of that name, whatever abbreviations the session that calls has
+SET TimeZone = 'EST';
+SELECT (date_trunc('hour', clock_timestamp() AT TIME ZONE 'UTC') - interval '5 hours')::timestamp AS est \gset
+SELECT dp_stream_create('visits', 'est soon', 'local', timestamp :'est' + interval '1 hour', '1 hour', 9, 0.1);
+SELECT dp_stream_create('visits', 'est past', 'local', timestamp :'est' - interval '2 hours', '1 hour', 9, 0.1);
+SET TimeZone = 'CET';
+SELECT (date_trunc('hour', clock_timestamp() AT TIME ZONE 'Europe/Brussels') - interval '2 hours')::timestamp AS cet \gset
+SELECT dp_stream_create('visits', 'cet', 'local', timestamp :'cet', '1 hour', 9, 0.1);
 SET TimeZone = 'UTC';
+SET timezone_abbreviations = 'Australia';
+SELECT (SELECT count(*) FROM dp_stream_tick('visits', 'est soon')) AS est_soon, (SELECT count(*) FROM dp_stream_tick('visits', 'est past')) - 2 IN (0, 1) AS est_past,
+       (SELECT count(*) FROM dp_stream_tick('visits', 'cet')) - 2 IN (0, 1) AS cet;
+RESET timezone_abbreviations;
+UPDATE dp.stream SET time_zone = 'Nowhere/At All' WHERE release = (SELECT id FROM dp.release WHERE name = 'cet');
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'cet')$$);
 
--- a tick that cannot be stored is told nobody, and made anew; of attempts there are few
+-- a tick that cannot be stored is told nobody, and made anew; its owner may begin it as often as it likes
 SELECT dp_stream_create('visits', 'broken', 'at', '2020-01-01 00:00+00', '1 day', 2, 1000);
-ALTER TABLE dp.stream_count ADD CONSTRAINT broken CHECK (count < 2) NOT VALID;
+ALTER TABLE dp.stream_tick ADD CONSTRAINT broken CHECK (n < 1) NOT VALID;
 SELECT e.* FROM generate_series(1, 2) AS i, error_of(format($$SELECT dp_stream_tick('visits', 'broken') WHERE %s > 0$$, i)) AS e;
 SELECT ticks, (SELECT attempts FROM dp.release WHERE name = 'broken') AS attempts FROM dp.streams WHERE stream = 'broken';
-UPDATE dp.release SET attempts = 8 WHERE name = 'broken'; -- two for each of two ticks, and five
+UPDATE dp.release SET attempts = 1000 WHERE name = 'broken';
 SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'broken')$$);
-ALTER TABLE dp.stream_count DROP CONSTRAINT broken;
-SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'broken')$$);
-UPDATE dp.release SET attempts = 8 WHERE name = 'broken';
+ALTER TABLE dp.stream_tick DROP CONSTRAINT broken;
 SELECT ticked('broken');
+SELECT attempts FROM dp.release WHERE name = 'broken';
 SELECT releases FROM spent;
 
 -- on another server ticks could be missing: it does not go on, unless its owner says that none is
@@ -198,8 +220,44 @@ SELECT dp_stream_create('visits', 'changed', 'at', '2020-01-01 00:00+00', '1 day
 UPDATE dp.stream SET width = width / 2 WHERE release = (SELECT id FROM dp.release WHERE name = 'changed');
 SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
 UPDATE dp.stream SET width = width * 2 WHERE release = (SELECT id FROM dp.release WHERE name = 'changed');
+-- nor a mechanism whose integers are others
+SELECT dp_stream_create('visits', 'other integers', 'at', '2020-01-01 00:00+00', '1 day', 6, 1000, 1e-9);
+CREATE PROCEDURE set_integers(text) LANGUAGE sql BEGIN ATOMIC
+    UPDATE dp.charge SET parameters = jsonb_set(parameters, '{integers}', to_jsonb($1)) WHERE parameters ->> 'name' = 'other integers';
+END;
+SELECT parameters ->> 'integers' AS integers FROM dp.charge WHERE parameters ->> 'name' = 'other integers' \gset
+ALTER TABLE dp.charge DISABLE TRIGGER append_only;
+CALL set_integers('0123456789abcdef0123456789abcdef');
+SELECT code, message FROM error_of($$SELECT dp_stream_tick('visits', 'other integers')$$);
+CALL set_integers(:'integers');
+ALTER TABLE dp.charge ENABLE ALWAYS TRIGGER append_only;
+SELECT ticked('other integers');
+-- nor one by another column or table of that name, in which all rows could count again, unless the owner says that none will
+CREATE TABLE event (id int, at timestamptz);
+INSERT INTO event SELECT i, '2020-01-01 12:00+00' FROM generate_series(1, 5) AS i;
+SELECT dp_create_dataset('events', 'event', '{id}', '{}', epsilon_budget => 10000);
+SELECT dp_stream_create('events', s, 'at', '2020-01-01 00:00+00', '1 day', 2, 1000) FROM unnest('{column,table}'::text[]) AS s;
+ALTER TABLE event ADD at2 timestamptz;
+UPDATE event SET at2 = at + interval '1 day';
+ALTER TABLE event DROP at;
+ALTER TABLE event RENAME at2 TO at;
+SELECT * FROM error_of($$SELECT dp_stream_tick('events', 'column')$$);
+SELECT dp_stream_confirm('events', s, 0) FROM unnest('{column,table}'::text[]) AS s;
+SELECT round(count)::bigint AS count FROM dp_stream_tick('events', 'column') ORDER BY tick;
+ALTER TABLE event RENAME TO old_event;
+CREATE TABLE event (LIKE old_event); -- where its columns have other numbers
+INSERT INTO event TABLE old_event;
+SELECT code FROM error_of($$SELECT dp_stream_tick('events', 'table')$$);
+SELECT dp_confirm_dataset('events');
+SELECT code FROM error_of($$SELECT dp_stream_tick('events', 'table')$$);
+ALTER TABLE event RENAME at TO later;
+SELECT code FROM error_of($$SELECT dp_stream_confirm('events', 'table', 0)$$);
+ALTER TABLE event RENAME later TO at;
+SELECT code FROM error_of($$SELECT dp_stream_confirm('events', 'table', 1)$$);
+SELECT dp_stream_confirm('events', 'table', 0);
+SELECT round(count)::bigint AS count FROM dp_stream_tick('events', 'table') ORDER BY tick;
 -- whoever has kept counts: they are clamped as they are read
-SELECT dp_stream_create('live', 'clamped', 'at', clock_timestamp() - interval '2 s', '1 second', 9, 3000);
+SELECT dp_stream_create('live', 'clamped', 'at', clock_timestamp() - interval '2 s', '1 second', 1000, 3000);
 SELECT count(*) >= 2 AS begun FROM dp_stream_tick('live', 'clamped');
 UPDATE dp.stream_count SET count = 9223372036854775807 WHERE release = (SELECT id FROM dp.release WHERE name = 'clamped');
 SELECT pg_sleep(1.1);
@@ -207,6 +265,12 @@ SELECT pg_sleep(1.1);
 SET client_min_messages = warning;
 SET TimeZone = 'UTC';
 SELECT count(*) > 0 AS goes_on FROM dp_stream_tick('live', 'clamped');
+-- a stream that is retracted can be published again; one whose dataset is dropped needs no counts any more
+CREATE VIEW kept_counts AS SELECT count(*) > 0 AS kept FROM dp.stream_count WHERE release = (SELECT id FROM dp.release WHERE name = 'clamped');
+CALL dp_set_status('live', 'clamped', 'retracted');
+TABLE kept_counts;
+SELECT dp_drop_dataset('live');
+TABLE kept_counts;
 
 -- roles: who was charged and the owner make its ticks, everybody reads them
 CREATE ROLE dp_test_analyst;
@@ -220,6 +284,10 @@ SET ROLE dp_test_other;
 SELECT code, message FROM error_of($$SELECT dp_stream_tick('visits', 'analyst''s')$$);
 SET ROLE dp_test_analyst;
 SELECT ticked('analyst''s');
+-- what others may not make they may not wait for either
+SET ROLE dp_test_other;
+SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'analyst''s')$$);
+SET ROLE dp_test_analyst;
 SELECT * FROM error_of($$SELECT dp_stream_confirm('visits', 'analyst''s', 3)$$);
 SET ROLE dp_test_reader;
 SELECT count(*) FROM dp.stream_ticks WHERE stream = 'analyst''s';
@@ -227,9 +295,32 @@ SELECT stream, ticks FROM dp.streams WHERE stream = 'analyst''s';
 SELECT round(sum)::bigint AS sum FROM dp_stream_sums('visits', 'analyst''s', '{"(,)"}'::tstzrange[]);
 SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'analyst''s')$$);
 SELECT code FROM unnest('{stream,stream_tick,stream_count}'::text[]) AS t, error_of(format('SELECT FROM dp.%I', t));
+-- readings are few for who could time them: of ticks of a minute or longer, and five until ticks are stored
+SET ROLE dp_test_analyst;
+SELECT * FROM error_of($$SELECT dp_stream_create('visits', 'timed', 'at', '2020-01-01 00:00+00', '59.999999 seconds', 2, 1000)$$);
+SELECT dp_stream_create('visits', 'timed', 'at', '2020-01-01 00:00+00', '1 minute', 2, 1000);
 RESET ROLE;
+ALTER TABLE dp.stream_tick ADD CONSTRAINT broken CHECK (n < 1) NOT VALID;
+SET ROLE dp_test_analyst;
+SELECT e.code, count(*) FROM generate_series(1, 7) AS i, error_of(format($$SELECT dp_stream_tick('visits', 'timed') WHERE %s > 0$$, i)) AS e
+ GROUP BY e.code ORDER BY e.code;
+RESET ROLE;
+ALTER TABLE dp.stream_tick DROP CONSTRAINT broken;
+SET ROLE dp_test_analyst;
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'timed')$$);
+RESET ROLE;
+SELECT ticked('timed');
+SELECT attempts FROM dp.release WHERE name = 'timed';
 SELECT ticked('changed');
--- a draft is its owner's; what was retracted nobody's; what was dropped stays to be read
+-- a draft is its owner's, whoever makes its ticks; what was retracted nobody's; what was dropped stays to be read
+SET ROLE dp_test_analyst;
+SELECT dp_stream_create('visits', 'draft', 'at', '2020-01-01 00:00+00', '1 day', 3, 1000);
+RESET ROLE;
+CALL dp_set_status('visits', 'draft', 'draft');
+SET ROLE dp_test_analyst;
+SELECT count(*) AS told FROM dp_stream_tick('visits', 'draft');
+RESET ROLE;
+SELECT count(*) AS stored FROM dp.stream_ticks WHERE stream = 'draft';
 CALL dp_set_status('visits', 'changed', 'draft');
 SET ROLE dp_test_reader;
 SELECT code FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
