@@ -26,13 +26,25 @@ pub trait RangeMechanism: CountMechanism {
     /// The variance of that answer; 0 for an empty range.
     fn variance(&self, range: Range<usize>) -> f64;
 
-    /// The variances of the sums over each single bin.
-    fn variances_of_bins(&self) -> Vec<f64> {
-        let variance = |bin: usize| {
-            done(UNITS_PER_VARIANCE);
-            self.variance(bin..bin + 1)
-        };
-        (0..self.bins()).map(variance).collect()
+    /// The variances of the sums over the first `width` bins, the next ones and so on, the last of
+    /// which can be fewer.
+    fn variances_of_blocks(&self, width: usize) -> Vec<f64> {
+        blocks(self.bins(), width)
+            .map(|block| {
+                done(UNITS_PER_VARIANCE);
+                self.variance(block)
+            })
+            .collect()
+    }
+
+    /// The covariances of the estimates of single bins with the sum of all of them, each times its
+    /// weight: what is known of the estimates' noise. None for a method whose answers do not add up,
+    /// so that no estimates of bins are behind them.
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>>;
+
+    /// Whether its answers to ranges side by side add up to that to both.
+    fn adds_up(&self) -> bool {
+        self.covariances(&vec![0.0; self.bins()]).is_some()
     }
 
     /// Of the bins before each of 0 ..= N, and of those from there on: the variances of their sums,
@@ -78,6 +90,11 @@ pub trait RangeMechanism: CountMechanism {
 
     /// The largest variance of any range.
     fn max_over_all(&self) -> f64;
+}
+
+/// Of so many bins each, the last of which can be fewer.
+pub(super) fn blocks(bins: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..bins).step_by(width).map(move |start| start..bins.min(start.saturating_add(width)))
 }
 
 /// The noise of two sums, of the bins on either side of a place.

@@ -206,9 +206,43 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
                 case.name
             );
         }
-        for (bin, variance) in mechanism.variances_of_bins().into_iter().enumerate() {
-            assert!(close(variance, mechanism.variance(bin..bin + 1)), "{}, {bin}", case.name);
+        for width in 1..=bins + 1 {
+            let variances = mechanism.variances_of_blocks(width).into_iter();
+            let blocks = (0..bins).step_by(width).map(|start| start..bins.min(start + width));
+            for (block, variance) in blocks.clone().zip(variances.clone()) {
+                let wanted = mechanism.variance(block.clone());
+                assert!(close(variance, wanted), "{}, {block:?}", case.name);
+            }
+            assert_eq!(blocks.len(), variances.len(), "{}", case.name);
         }
+        check_covariances(&case, &linear, &noise);
+    }
+}
+
+/// Against the answers' own: of the bins, with the sum of all of them, each times a weight.
+fn check_covariances(case: &RangeCase, linear: &[(Range<usize>, Vec<f64>)], noise: &[f64]) {
+    let bins = case.mechanism.bins();
+    let weights: Vec<f64> = (0..bins).map(|bin| (bin * bin % 7) as f64 - 2.0).collect();
+    let Some(covariances) = case.mechanism.covariances(&weights) else {
+        assert!(case.name.starts_with("tree"), "{}", case.name);
+        return;
+    };
+    let row = |bin: usize| {
+        let of_bin = linear.iter().find(|(range, _)| *range == (bin..bin + 1));
+        &of_bin.expect("a range of one bin").1
+    };
+    let mut sum = vec![0.0; noise.len()];
+    for (bin, weight) in weights.iter().enumerate() {
+        sum.iter_mut().zip(row(bin)).for_each(|(value, part)| *value += weight * part);
+    }
+    let dot = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).zip(noise).map(|((a, b), variance)| a * b * variance).sum()
+    };
+    let scale = 1.0 + dot(&sum, &sum);
+    for (bin, covariance) in covariances.into_iter().enumerate() {
+        let wanted = dot(row(bin), &sum);
+        let is_near = (covariance - wanted).abs() <= 1e-9 * scale;
+        assert!(is_near, "{}, {bin}: {covariance} {wanted}", case.name);
     }
 }
 

@@ -24,7 +24,7 @@ use crate::ranges::convolution::{
 };
 use crate::ranges::limits::MAX_CONVOLUTION_BINS;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
-use crate::ranges::mechanism::{RangeMechanism, Split};
+use crate::ranges::mechanism::{RangeMechanism, Split, blocks};
 use crate::ranges::method::MethodChoice;
 use crate::ranges::spending::Spending;
 use crate::ranges::workload::{Spread, Workload};
@@ -178,16 +178,32 @@ impl RangeMechanism for PrefixFactorisation {
         self.unit() * (first + self.steps(length).take(range.start).sum::<f64>())
     }
 
-    /// Each later bin has one step more.
-    fn variances_of_bins(&self) -> Vec<f64> {
+    /// Each later block has so many steps more. Time: linear.
+    fn variances_of_blocks(&self, width: usize) -> Vec<f64> {
         poll();
-        let first = self.inverse[0] * self.inverse[0];
-        let steps = once(first).chain(self.steps(1));
-        let squares = steps.scan(0.0, |sum, step| {
-            *sum += step;
-            Some(self.unit() * *sum)
-        });
-        squares.collect()
+        let (bins, mut steps) = (self.bins(), self.steps(width.min(self.bins())));
+        let mut variance = 0.0;
+        let variance_of = |block: Range<usize>| {
+            // a shorter one, the last
+            if block.len() < width || block.start == 0 {
+                variance = self.variance(block);
+            } else {
+                variance += self.unit() * steps.by_ref().take(width).sum::<f64>();
+            }
+            variance
+        };
+        blocks(bins, width).map(variance_of).collect()
+    }
+
+    /// The bins' estimates are g(z) y(z) with g = (1 - z) h = 1 / F.
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>> {
+        let of_bins = differences(&self.inverse);
+        let times = |vector: &[f64]| cyclic(&of_bins, vector, 2 * self.bins(), 0, self.bins());
+        let reversed: Vec<f64> = weights.iter().rev().copied().collect();
+        let mut rows = times(&reversed);
+        rows.reverse();
+        rows.iter_mut().for_each(|row| *row *= self.unit());
+        Some(times(&rows))
     }
 
     fn spread(&self, workload: Workload) -> Spread {

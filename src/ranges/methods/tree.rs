@@ -145,6 +145,13 @@ impl RangeMechanism for RawTree {
         self.runs(range).map(|(level, nodes)| nodes.len() as f64 * self.tree.variances[level]).sum()
     }
 
+    /// Of bins alone, answers add up.
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>> {
+        let of_bins = self.tree.variances[0];
+        let one_level = self.tree.shape.height() == 1;
+        one_level.then(|| weights.iter().map(|weight| weight * of_bins).collect())
+    }
+
     /// Of different nodes, so the noise is independent. (The sum of both is made of other nodes
     /// than the total.)
     fn splits(&self) -> Vec<Split> {

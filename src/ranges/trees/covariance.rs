@@ -141,6 +141,37 @@ impl TreeCovariance {
         self.at_root(part)
     }
 
+    /// The covariances of the bins' estimates with the sum Z of all of them, each times its weight,
+    /// in O(N).
+    ///
+    /// With alpha as above for Z, a child's covariance given its parent's estimate is
+    /// d_c (alpha_c - alpha), and d_c / S of the parent's comes with its own.
+    pub fn covariances(&self, weights: &[f64]) -> Vec<f64> {
+        let (shape, branching) = (self.shape, self.shape.branching());
+        let mut alphas = vec![weights.to_vec()];
+        for level in 1..=shape.height() {
+            let below = alphas[level - 1].chunks(branching).enumerate().paced();
+            let above = below.map(|(node, children)| {
+                let (last, others) = children.split_last().expect("a child");
+                let slack = self.slack(level - 1, node * branching + others.len());
+                let own = self.slacks[level - 1].regular * others.iter().sum::<f64>();
+                (own + slack * last) / self.total(level, node)
+            });
+            let above = above.collect();
+            alphas.push(above);
+        }
+        let mut above = vec![self.root_variance * alphas[shape.height()][0]];
+        for level in (0..shape.height()).rev() {
+            let own = alphas[level].iter().enumerate().paced().map(|(node, alpha)| {
+                let (slack, parent) = (self.slack(level, node), node / branching);
+                let total = self.total(level + 1, parent);
+                slack * (above[parent] / total + alpha - alphas[level + 1][parent])
+            });
+            above = own.collect();
+        }
+        above
+    }
+
     fn at_root(&self, part: PartBelow) -> f64 {
         part.beta + part.alpha.powi(2) * self.root_variance
     }

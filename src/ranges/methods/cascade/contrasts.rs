@@ -221,6 +221,49 @@ impl Contrasts {
         add(0, shares[0] * shares[0]);
     }
 
+    /// The covariances of the bins' estimates with the sum of all of them, each times its weight, if
+    /// the laws have these variances.
+    ///
+    /// A child's estimate has of its parent's measurements the total's 1 / m, and contrast j's
+    /// h_j / |h_j|^2, as the sum has.
+    pub(super) fn covariances(&self, weights: &[f64], variances: &[f64]) -> Vec<f64> {
+        let tree = &self.tree;
+        let mut shares = vec![0.0; tree.nodes()];
+        // of each child but the first one, contrast j's part in it and in those before it
+        let mut parts = vec![0.0; tree.nodes()];
+        for node in (0..tree.nodes()).rev().paced() {
+            let children = tree.children(node);
+            if children.is_empty() {
+                shares[node] = weights[tree.first_bin(node)];
+                continue;
+            }
+            let laws = &variances[self.first_law[children.len()]..];
+            let mut before = shares[children.start];
+            for ((j, child), variance) in (1..).zip(children.clone().skip(1)).zip(laws) {
+                let square = (j * (j + 1)) as f64;
+                let factor = (before - j as f64 * shares[child]) / square;
+                parts[child] = factor * variance / square;
+                before += shares[child];
+            }
+            shares[node] = before / children.len() as f64;
+        }
+        let mut covariances = vec![shares[0] * variances[0]; tree.nodes()];
+        let mut bins = vec![0.0; tree.bins()];
+        for node in (0..tree.nodes()).paced() {
+            let children = tree.children(node);
+            if children.is_empty() {
+                bins[tree.first_bin(node)] = covariances[node];
+                continue;
+            }
+            let mut after = covariances[node] / children.len() as f64;
+            for (j, child) in children.enumerate().rev() {
+                covariances[child] = after - j as f64 * parts[child];
+                after += parts[child];
+            }
+        }
+        bins
+    }
+
     /// For each law, the sum of the squares of a range, in the mean over all ranges that are not
     /// empty.
     pub(in crate::ranges) fn mean_squares(&self) -> Vec<f64> {

@@ -70,6 +70,10 @@ impl RangeMechanism for Cascade {
         variance
     }
 
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>> {
+        Some(self.contrasts.covariances(weights, &self.variances))
+    }
+
     fn mean_over_all(&self) -> f64 {
         let squares = self.contrasts.mean_squares();
         squares.iter().zip(&self.variances).map(|(square, variance)| square * variance).sum()

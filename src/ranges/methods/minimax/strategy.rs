@@ -35,7 +35,7 @@ use crate::ranges::limits::MAX_WEIGHTED_BINS;
 #[cfg(test)]
 use crate::ranges::measurements::Sensitivity;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements, signed};
-use crate::ranges::mechanism::{RangeMechanism, Split, running_sums};
+use crate::ranges::mechanism::{RangeMechanism, Split, blocks, running_sums};
 use crate::ranges::methods::optimal::spread::{mean_of_differences, splits, worst_range};
 use crate::ranges::methods::prefix::root;
 use crate::ranges::ticks::{Tick, TickMechanism};
@@ -139,8 +139,8 @@ impl WeightedRoot {
         vector
     }
 
-    /// The covariances of the estimates with the sum of the bins times `weights`.
-    fn covariances(&self, weights: Vec<f64>) -> Vec<f64> {
+    /// See [`RangeMechanism::covariances`].
+    fn covariances_with(&self, weights: Vec<f64>) -> Vec<f64> {
         let bins = self.bins();
         let times = |vector: &[f64]| cyclic(&self.inverse, vector, 2 * bins, 0, bins);
         let mut scaled = self.scaled_down(weights);
@@ -237,18 +237,25 @@ impl RangeMechanism for WeightedRoot {
         rows.iter().zip(self.variances[..end].iter().rev()).map(|(row, v)| row * row * v).sum()
     }
 
-    fn variances_of_bins(&self) -> Vec<f64> {
+    fn variances_of_blocks(&self, width: usize) -> Vec<f64> {
         let bins = self.bins();
+        if width > 1 {
+            return blocks(bins, width).map(|block| self.variance(block)).collect();
+        }
         let squares: Vec<f64> = self.inverse.iter().map(|h| h * h).collect();
         let variances = cyclic(&squares, &self.variances, 2 * bins, 0, bins);
         self.scaled_down(self.scaled_down(variances))
+    }
+
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>> {
+        Some(self.covariances_with(weights.to_vec()))
     }
 
     fn spread(&self, workload: Workload) -> Spread {
         match workload {
             Workload::All => {
                 let prefixes = self.prefix_variances();
-                let covariances = |weights| self.covariances(weights);
+                let covariances = |weights| self.covariances_with(weights);
                 Spread {
                     mean: mean_of_differences(&prefixes, covariances),
                     max: worst_range(&prefixes, covariances),
@@ -261,17 +268,17 @@ impl RangeMechanism for WeightedRoot {
 
     /// Time: n^2.
     fn mean_over_all(&self) -> f64 {
-        mean_of_differences(&self.prefix_variances(), |weights| self.covariances(weights))
+        mean_of_differences(&self.prefix_variances(), |weights| self.covariances_with(weights))
     }
 
     /// Beyond 1024 bins that of a search, see [`worst_range`]. Time: n^2, up to 1024 bins
     /// n^2 log n.
     fn max_over_all(&self) -> f64 {
-        worst_range(&self.prefix_variances(), |weights| self.covariances(weights))
+        worst_range(&self.prefix_variances(), |weights| self.covariances_with(weights))
     }
 
     fn splits(&self) -> Vec<Split> {
-        splits(&self.prefix_variances(), |weights| self.covariances(weights))
+        splits(&self.prefix_variances(), |weights| self.covariances_with(weights))
     }
 }
 

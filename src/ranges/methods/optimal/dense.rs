@@ -203,6 +203,14 @@ impl RangeMechanism for DenseStrategy {
         self.covariance.variance(range)
     }
 
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>> {
+        poll();
+        let weights = DMatrix::from_column_slice(weights.len(), 1, weights);
+        let covariances = &self.inverse * self.inverse.tr_mul(&weights);
+        let unit = self.measurements.first_noise().variance();
+        Some(covariances.iter().map(|value| value * unit).collect())
+    }
+
     fn spread(&self, workload: Workload) -> Spread {
         self.spread_over(&mut workload.ranges(self.bins()))
     }

@@ -141,8 +141,8 @@ impl SineStrategy {
         vector
     }
 
-    /// The covariances of the estimates with the sum of the bins times `weights`.
-    fn covariances(&self, weights: Vec<f64>) -> Vec<f64> {
+    /// See [`RangeMechanism::covariances`].
+    fn covariances_with(&self, weights: Vec<f64>) -> Vec<f64> {
         let mut scaled = self.scaled_down(weights);
         scaled.resize(self.matrix.order, 0.0);
         let inverse_square = self.inverse.iter().map(|value| value * value);
@@ -206,7 +206,7 @@ impl RangeMechanism for SineStrategy {
         match workload {
             Workload::All => {
                 let prefixes = self.covariance().prefix_variances();
-                let covariances = |weights| self.covariances(weights);
+                let covariances = |weights| self.covariances_with(weights);
                 Spread {
                     mean: mean_of_differences(&prefixes, covariances),
                     max: worst_range(&prefixes, covariances),
@@ -222,19 +222,23 @@ impl RangeMechanism for SineStrategy {
     /// Time: n log^2 n.
     fn mean_over_all(&self) -> f64 {
         let prefixes = self.covariance().prefix_variances();
-        mean_of_differences(&prefixes, |weights| self.covariances(weights))
+        mean_of_differences(&prefixes, |weights| self.covariances_with(weights))
+    }
+
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>> {
+        Some(self.covariances_with(weights.to_vec()))
     }
 
     /// Time: n log n.
     fn splits(&self) -> Vec<Split> {
-        splits(&self.covariance().prefix_variances(), |weights| self.covariances(weights))
+        splits(&self.covariance().prefix_variances(), |weights| self.covariances_with(weights))
     }
 
     /// Beyond 1024 bins that of a search: no range with either end in common with the one that was
     /// found has a larger variance. Time: n log^2 n; up to 1024 bins n^2 log n.
     fn max_over_all(&self) -> f64 {
         let prefixes = self.covariance().prefix_variances();
-        worst_range(&prefixes, |weights| self.covariances(weights))
+        worst_range(&prefixes, |weights| self.covariances_with(weights))
     }
 }
 

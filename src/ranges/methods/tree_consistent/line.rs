@@ -133,6 +133,10 @@ impl RangeMechanism for ConsistentTree {
         self.covariance.variance(range)
     }
 
+    fn covariances(&self, weights: &[f64]) -> Option<Vec<f64>> {
+        Some(self.covariance.covariances(weights))
+    }
+
     fn mean_over_all(&self) -> f64 {
         self.covariance.mean_over_all()
     }
