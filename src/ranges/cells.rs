@@ -31,6 +31,11 @@ impl RangeCells {
         self.ends.len() - 1
     }
 
+    /// How many bins each has.
+    pub fn widths(&self) -> impl Iterator<Item = usize> {
+        self.ends.windows(2).map(|ends| ends[1] - ends[0])
+    }
+
     /// The cells of one of the ranges; of another range those that lie within it.
     pub fn within(&self, range: &Range<usize>) -> Range<usize> {
         let first = self.ends.partition_point(|end| *end < range.start);
@@ -59,6 +64,7 @@ mod tests {
     fn cells_lie_between_neighbouring_ends() {
         let cells = RangeCells::of(&[2..5, 4..9, 7..7], 10);
         assert_eq!(cells.ends, [0, 2, 4, 5, 9, 10]);
+        assert!(cells.widths().eq([2, 2, 1, 4, 1]));
         assert_eq!((cells.within(&(2..5)), cells.within(&(4..9))), (1..3, 2..4));
         assert_eq!(cells.within(&(7..7)), 4..4);
         assert_eq!(RangeCells::of(&[], 3).ends, [0, 3]);

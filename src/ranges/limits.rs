@@ -10,3 +10,6 @@ pub const MAX_CONVOLUTION_BINS: usize = 1 << 20;
 /// The most bins of the root with weights, whose prefixes' variances take time n^2: about 0.2
 /// seconds at this number.
 pub const MAX_WEIGHTED_BINS: usize = 1 << 14;
+
+/// The most bins of estimates that see the shape: those take about 300 bytes of memory a bin.
+pub const MAX_ADAPTIVE_BINS: usize = 1 << 20;

@@ -9,6 +9,7 @@
 //! x + e_j. Where a unit of privacy owns up to k rows, all distances are at most k times as large.
 //! So they are where a row has an amount of up to k units, which are summed instead of rows counted.
 
+mod adaptive;
 mod amounts;
 mod bins;
 mod bound;
@@ -40,6 +41,7 @@ mod ticks;
 mod trees;
 mod workload;
 
+pub use adaptive::estimate::AdaptiveEstimate;
 pub use amounts::{AmountBounds, AmountUnit};
 pub use bins::bounds::{BinBounds, BoundsError};
 pub use bins::counts::{Bins, OtherBins};
@@ -51,7 +53,7 @@ pub use cells::RangeCells;
 pub use error::{Dimensions, RangePlanError};
 pub use explain::{ExplainRequest, ExplainedMethod, explain};
 pub use explain_rectangles::{ExplainRectangles, ExplainedRectangles, explain_rectangles};
-pub use limits::{MAX_BINS, MAX_CONVOLUTION_BINS, MAX_WEIGHTED_BINS};
+pub use limits::{MAX_ADAPTIVE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_WEIGHTED_BINS};
 pub use measurements::{CountMechanism, Loss, MeasurementGroup, Measurements, Sensitivity};
 pub use mechanism::{RangeMechanism, Split};
 pub use method::{MethodChoice, RangeMethod};

@@ -1,5 +1,6 @@
 //! What is released: all that answers and their variances follow from.
 
+use super::adaptive::estimate::AdaptiveEstimate;
 use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};
 use super::parameters::{Parameters, RangeParameters};
@@ -88,7 +89,18 @@ impl RangeRelease {
     /// The variances of the sums over each single bin; None if the release is a forged one, with
     /// noise that cannot be sampled.
     pub fn variances_of_bins(&self) -> Option<Vec<f64>> {
-        Some(self.mechanism()?.variances_of_bins())
+        Some(self.mechanism()?.variances_of_blocks(1))
+    }
+
+    /// Estimates that see the shape, of bins as wide as that. None if the method's answers do not add
+    /// up, or the release is a forged one, with noise that cannot be sampled.
+    ///
+    /// # Panics
+    /// If there are not as many widths as bins.
+    pub fn adaptive(&self, widths: &[f64]) -> Option<AdaptiveEstimate<'_>> {
+        assert_eq!(widths.len(), self.bins());
+        let unbiased: Vec<f64> = (0..self.bins()).map(|bin| self.sum(bin..bin + 1)).collect();
+        AdaptiveEstimate::new(self.mechanism()?, &unbiased, widths)
     }
 
     /// See [`RangeMechanism::splits`]; None if the release is a forged one, with noise that cannot
@@ -97,7 +109,8 @@ impl RangeRelease {
         Some(self.mechanism()?.splits())
     }
 
-    fn mechanism(&self) -> Option<&dyn RangeMechanism> {
+    /// What has made it; None if it is a forged one, with noise that cannot be sampled.
+    pub fn mechanism(&self) -> Option<&dyn RangeMechanism> {
         if self.mechanism.get().is_none() {
             let mechanism = self.parameters.mechanism().ok()?;
             self.mechanism.get_or_init(|| mechanism);

@@ -1,0 +1,230 @@
+//! The posterior's mean of the bins, all together.
+//!
+//! Let x^ be the unbiased estimates of the bins, C the covariance of their noise, H the differences
+//! and P what is taken for known of them: that they are independent with these variances, and
+//! nothing else is known. Then the posterior of the bins, if noise were normal, has the mean
+//!
+//! x = x^ - C H' (P + H C H')^-1 H x^
+//!
+//! and the covariance C - C H' (P + H C H')^-1 H C. (This form is that of kriging; the other one, with
+//! C's inverse, needs what strategies of trees do not have.) A product with C takes a few transforms
+//! or a run over the tree, so the equations are solved by conjugate gradients.
+
+use super::differences::{Differences, sums_of_halves};
+use super::prior::{Learned, Observed, learned};
+use crate::ranges::mechanism::RangeMechanism;
+use crate::work::poll;
+use std::ops::Range;
+
+/// What is left of the equations' residual, in units of the right side.
+const TOLERANCE: f64 = 1e-6;
+/// For a variance, of which the error is of the order of the residual's square, and upwards.
+const VARIANCE_TOLERANCE: f64 = 1e-2;
+
+/// In squared rows: what is known better is taken for known so well.
+const LEAST_VARIANCE: f64 = 1e-9;
+
+/// More than any release needs: its system has eigenvalues within a factor of some tens.
+const MOST_STEPS: usize = 200;
+
+/// The estimates of the bins that see their shape, with their variances.
+pub struct AdaptiveEstimate<'a> {
+    mechanism: &'a dyn RangeMechanism,
+    differences: Differences,
+    /// What the variances of sums are made of.
+    spread: Prior,
+    /// The sums of the first 0 ..= N bins.
+    sums: Vec<f64>,
+}
+
+impl<'a> AdaptiveEstimate<'a> {
+    /// `unbiased`: of the bins. `widths`: theirs. None for a mechanism whose answers do not add up.
+    pub(in crate::ranges) fn new(
+        mechanism: &'a dyn RangeMechanism,
+        unbiased: &[f64],
+        widths: &[f64],
+    ) -> Option<AdaptiveEstimate<'a>> {
+        let differences = Differences::new(widths);
+        let (mean, spread) = priors(&differences, mechanism, unbiased);
+        let mut estimate = AdaptiveEstimate { mechanism, differences, spread, sums: Vec::new() };
+        let of_noise = estimate.solve(&mean, estimate.differences.of(unbiased), TOLERANCE)?;
+        let noise = mechanism.covariances(&estimate.differences.transposed(&of_noise))?;
+        let mut sum = 0.0;
+        estimate.sums.push(sum);
+        for (unbiased, noise) in unbiased.iter().zip(noise) {
+            sum += unbiased - noise;
+            estimate.sums.push(sum);
+        }
+        Some(estimate)
+    }
+
+    /// N.
+    pub fn bins(&self) -> usize {
+        self.mechanism.bins()
+    }
+
+    /// Of a range within 0 .. N.
+    pub fn sum(&self, range: Range<usize>) -> f64 {
+        self.sums[range.end] - self.sums[range.start]
+    }
+
+    /// Of the truth of a range within 0 .. N, after all that was measured.
+    pub fn variance(&self, range: Range<usize>) -> f64 {
+        if range.is_empty() {
+            return 0.0;
+        }
+        let weights: Vec<f64> =
+            (0..self.mechanism.bins()).map(|bin| f64::from(range.contains(&bin))).collect();
+        let unbiased = self.mechanism.variance(range);
+        let learned = self.mechanism.covariances(&weights).and_then(|covariances| {
+            let covariances = self.differences.of(&covariances);
+            let solution = self.solve(&self.spread, covariances.clone(), VARIANCE_TOLERANCE)?;
+            Some(dot(&covariances, &solution))
+        });
+        (unbiased - learned.unwrap_or(0.0)).max(0.0)
+    }
+
+    /// (P + H C H') y = `right`, by conjugate gradients, its diagonal as the preconditioner.
+    fn solve(&self, prior: &Prior, right: Vec<f64>, tolerance: f64) -> Option<Vec<f64>> {
+        let mut solution = vec![0.0; right.len()];
+        let precondition = |residual: &[f64]| -> Vec<f64> {
+            residual.iter().zip(&prior.diagonal).map(|(r, d)| r / d).collect()
+        };
+        let mut residual = right;
+        let mut conditioned = precondition(&residual);
+        let mut direction = conditioned.clone();
+        let mut square = dot(&residual, &conditioned);
+        let enough = square * tolerance * tolerance;
+        for _ in 0..MOST_STEPS {
+            if square <= enough {
+                break;
+            }
+            poll();
+            let product = self.times(prior, &direction)?;
+            let step = square / dot(&direction, &product);
+            add(&mut solution, step, &direction);
+            add(&mut residual, -step, &product);
+            conditioned = precondition(&residual);
+            let next = dot(&residual, &conditioned);
+            let kept = next / square;
+            direction.iter_mut().zip(&conditioned).for_each(|(d, c)| *d = c + kept * *d);
+            square = next;
+        }
+        Some(solution)
+    }
+
+    fn times(&self, prior: &Prior, vector: &[f64]) -> Option<Vec<f64>> {
+        let noise = self.mechanism.covariances(&self.differences.transposed(vector))?;
+        let mut product = self.differences.of(&noise);
+        product
+            .iter_mut()
+            .zip(vector)
+            .zip(&prior.variances)
+            .for_each(|((value, v), p)| *value += p * v);
+        Some(product)
+    }
+}
+
+/// What is taken for known of the differences before anything is measured: they are independent.
+struct Prior {
+    variances: Vec<f64>,
+    /// And what is measured of it, with noise: that together, of each alone.
+    diagonal: Vec<f64>,
+}
+
+impl Prior {
+    /// `parts`: of the noise's variances.
+    fn new(observed: &[Observed], parts: impl Iterator<Item = f64>) -> Prior {
+        let variances = observed.iter().zip(parts).map(|(observed, part)| observed.variance * part);
+        let variances: Vec<f64> = variances.collect();
+        let diagonal = variances.iter().zip(observed).map(|(p, o)| p + o.variance).collect();
+        Prior { variances, diagonal }
+    }
+}
+
+/// What the mean is made with, and what variances are.
+fn priors(
+    differences: &Differences,
+    mechanism: &dyn RangeMechanism,
+    unbiased: &[f64],
+) -> (Prior, Prior) {
+    let observed = observed(differences, mechanism, unbiased);
+    let mut of_all = Vec::with_capacity(differences.len());
+    for level in differences.levels() {
+        poll();
+        of_all.extend(learned(&observed[level.rows.clone()]));
+    }
+    let prior = |part: fn(Learned) -> f64| Prior::new(&observed, of_all.iter().map(|l| part(*l)));
+    (prior(Learned::for_mean), prior(Learned::for_variance))
+}
+
+/// The differences of the estimates, with their noise. `unbiased`: of the bins.
+fn observed(
+    differences: &Differences,
+    mechanism: &dyn RangeMechanism,
+    unbiased: &[f64],
+) -> Vec<Observed> {
+    let estimates = differences.of(unbiased);
+    let mut observed = Vec::with_capacity(estimates.len());
+    let mut halves = mechanism.variances_of_blocks(1);
+    let mut sums = unbiased.to_vec();
+    for level in differences.levels() {
+        sums = sums_of_halves(&sums);
+        let nodes = mechanism.variances_of_blocks(level.bins);
+        let rows = estimates[level.rows.clone()].iter().zip(&level.weights).enumerate();
+        for (node, (difference, (a, b))) in rows {
+            let (left, right, both) = (halves[2 * node], halves[2 * node + 1], nodes[node]);
+            // the covariance of the halves is (both - left - right) / 2
+            let variance = a * a * left + b * b * right - a * b * (both - left - right);
+            let variance = variance.max(LEAST_VARIANCE);
+            let size = sums[node].max(0.0);
+            let size_squared = size * size + both;
+            observed.push(Observed { difference: *difference, variance, size_squared });
+        }
+        halves = nodes;
+    }
+    observed
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn add(vector: &mut [f64], factor: f64, other: &[f64]) {
+    vector.iter_mut().zip(other).for_each(|(value, other)| *value += factor * other);
+}
+
+#[cfg(test)]
+mod dense {
+    use super::*;
+    use nalgebra::{DMatrix, DVector};
+
+    impl AdaptiveEstimate<'_> {
+        /// By the formulas, with whole matrices: the mean of the bins with what the sums were made
+        /// with, their covariances.
+        pub(in crate::ranges::adaptive) fn dense(
+            &self,
+            unbiased: &[f64],
+        ) -> (Vec<f64>, Vec<Vec<f64>>) {
+            let bins = self.bins();
+            let unit = |bin: usize| -> Vec<f64> {
+                (0..bins).map(|other| f64::from(u8::from(other == bin))).collect()
+            };
+            let noise = |bin| self.mechanism.covariances(&unit(bin)).expect("an estimate");
+            let c = DMatrix::from_fn(bins, bins, |i, j| noise(j)[i]);
+            let rows = self.differences.len();
+            let h = DMatrix::from_fn(rows, bins, |i, j| self.differences.of(&unit(j))[i]);
+            let learned = |prior: &Prior| {
+                let p = DMatrix::from_diagonal(&DVector::from_column_slice(&prior.variances));
+                let inverse = (p + &h * &c * h.transpose()).try_inverse().expect("definite");
+                &c * h.transpose() * inverse * &h
+            };
+            let x = DVector::from_column_slice(unbiased);
+            let (mean, spread) = priors(&self.differences, self.mechanism, unbiased);
+            let mean = &x - learned(&mean) * &x;
+            let covariance = &c - learned(&spread) * &c;
+            let rows = covariance.row_iter().map(|row| row.iter().copied().collect());
+            (mean.iter().copied().collect(), rows.collect())
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What a level of differences looks like, learned from the level itself.
+//!
+//! A difference is normal around 0, its standard deviation one of twelve shares c of the node's size:
+//! with c = 0 the halves hold the same, with c = 1 one of them may hold everything. How often each
+//! share occurs is the level's own: the weights of largest likelihood, found by expectation and
+//! maximisation (Dempster, Laird, Rubin 1977), a few observations of every c but 0 added, so that a
+//! level of few differences is not taken for flat by chance.
+
+use crate::work::done;
+
+/// c.
+const SHARES: [f64; 12] = [0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 2.0];
+
+/// Observations that are added, of each c but 0.
+const ADDED: f64 = 1.0 / SHARES.len() as f64;
+
+const ROUNDS: usize = 30;
+
+/// An unbiased estimate of a difference.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Observed {
+    pub(super) difference: f64,
+    /// Of its noise.
+    pub(super) variance: f64,
+    /// Of the node: the square of its size, as far as noise lets it be known.
+    pub(super) size_squared: f64,
+}
+
+/// For each of the level's differences, how likely it is to have each c.
+struct Posterior<'a> {
+    level: &'a [Observed],
+    /// The densities of the observations for each c, up to a factor of each observation's.
+    likelihoods: Vec<[f64; SHARES.len()]>,
+}
+
+impl Observed {
+    /// Of the true difference.
+    fn prior_variance(&self, share: f64) -> f64 {
+        share * share * self.size_squared
+    }
+
+    fn likelihoods(&self) -> [f64; SHARES.len()] {
+        let logarithms = SHARES.map(|share| {
+            let variance = self.variance + self.prior_variance(share);
+            -(self.difference * self.difference / variance + variance.ln()) / 2.0
+        });
+        let largest = logarithms.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        logarithms.map(|logarithm| (logarithm - largest).exp())
+    }
+}
+
+impl Posterior<'_> {
+    fn of(level: &[Observed]) -> Posterior<'_> {
+        done((SHARES.len() * level.len()) as u64);
+        Posterior { level, likelihoods: level.iter().map(Observed::likelihoods).collect() }
+    }
+
+    /// For each difference, with these weights.
+    fn probabilities(
+        &self,
+        weights: [f64; SHARES.len()],
+    ) -> impl Iterator<Item = [f64; SHARES.len()]> {
+        self.likelihoods.iter().map(move |likelihoods| {
+            let mut joint = *likelihoods;
+            joint.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
+            let sum: f64 = joint.iter().sum();
+            joint.map(|value| value / sum)
+        })
+    }
+
+    fn weights(&self) -> [f64; SHARES.len()] {
+        let mut weights = [1.0 / SHARES.len() as f64; SHARES.len()];
+        for _ in 0..ROUNDS {
+            done(self.level.len() as u64);
+            let mut counts = [ADDED; SHARES.len()];
+            counts[0] = 0.0;
+            for probabilities in self.probabilities(weights) {
+                counts.iter_mut().zip(probabilities).for_each(|(count, p)| *count += p);
+            }
+            let sum: f64 = counts.iter().sum();
+            weights = counts.map(|count| count / sum);
+        }
+        weights
+    }
+
+    fn learned(&self) -> Vec<Learned> {
+        let probabilities = self.probabilities(self.weights());
+        let learned = |(observed, probabilities): (&Observed, [f64; SHARES.len()])| {
+            let (mut kept, mut taken, mut square) = (0.0, 0.0, 0.0);
+            for (share, probability) in SHARES.into_iter().zip(probabilities) {
+                let variance = observed.prior_variance(share);
+                let both = variance + observed.variance;
+                kept += probability * variance / both;
+                // apart, as it can be tiny
+                taken += probability * observed.variance / both;
+                square += probability * (variance / both).powi(2);
+            }
+            let between = (square - kept * kept).max(0.0);
+            let between = between * observed.difference.powi(2) / observed.variance;
+            Learned { kept, taken, between }
+        };
+        self.level.iter().zip(probabilities).map(learned).collect()
+    }
+}
+
+/// What its posterior makes of a difference, taken alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Learned {
+    /// By how much the unbiased estimate is multiplied in the mean, and what is missing to 1.
+    kept: f64,
+    taken: f64,
+    /// The variance between the means of different c, over that of the noise.
+    between: f64,
+}
+
+/// The variances are kept within these parts of the noise's.
+const KEPT: f64 = 1e-4;
+const TAKEN: f64 = 1e-6;
+
+impl Learned {
+    /// Of what variance the truth has to be, over the noise's, for the same mean.
+    pub(super) fn for_mean(self) -> f64 {
+        self.kept.max(KEPT) / self.taken
+    }
+
+    /// For the same variance of the posterior, which has two parts: the mean of what each c leaves,
+    /// and that between their means.
+    pub(super) fn for_variance(self) -> f64 {
+        (self.kept + self.between).max(KEPT) / (self.taken - self.between).max(TAKEN)
+    }
+}
+
+/// Of each of a level's differences.
+pub(super) fn learned(level: &[Observed]) -> Vec<Learned> {
+    Posterior::of(level).learned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_chacha::ChaCha20Rng;
+    use rand_chacha::rand_core::SeedableRng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    /// Differences of nodes of size 1,000, whose truth has that standard deviation and whose noise
+    /// has 10.
+    fn level(truth: f64, count: usize) -> Vec<Observed> {
+        let mut random = ChaCha20Rng::seed_from_u64(4);
+        let deviation = (truth * truth + 100.0_f64).sqrt();
+        let one = || {
+            let normal: f64 = StandardNormal.sample(&mut random);
+            Observed { difference: deviation * normal, variance: 100.0, size_squared: 1e6 }
+        };
+        std::iter::repeat_with(one).take(count).collect()
+    }
+
+    #[test]
+    fn a_level_of_noise_is_taken_for_noise_and_one_of_differences_for_those() {
+        let mean_kept = |truth| {
+            let learned = learned(&level(truth, 500));
+            learned.iter().map(|one| one.kept).sum::<f64>() / 500.0
+        };
+        assert!(mean_kept(0.0) < 0.35, "{}", mean_kept(0.0));
+        // half of what varies is truth, which no c has for its share; then nearly all
+        assert!((0.4..0.6).contains(&mean_kept(10.0)), "{}", mean_kept(10.0));
+        assert!(mean_kept(200.0) > 0.98, "{}", mean_kept(200.0));
+    }
+
+    #[test]
+    fn what_may_be_large_or_not_is_less_certain() {
+        let mut mixed = level(0.0, 100);
+        mixed.extend(level(300.0, 20));
+        mixed[0].difference = 33.0;
+        let one = learned(&mixed)[0];
+        assert!(one.between > 0.2 && one.for_variance() > 1.5 * one.for_mean(), "{one:?}");
+        assert!((one.kept + one.taken - 1.0).abs() < 1e-12);
+    }
+}
