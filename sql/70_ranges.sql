@@ -14,16 +14,18 @@ CREATE FUNCTION @extschema@.dp_range_sum(r @extschema@.dp_ranges, range int8rang
     AS 'MODULE_PATHNAME', 'dp_range_sum_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION @extschema@.dp_range_sum(@extschema@.dp_ranges, int8range) IS
     'how many rows lie in a range, estimated from a release';
-CREATE FUNCTION @extschema@.dp_range_sums(r @extschema@.dp_ranges, ranges int8range[])
+CREATE FUNCTION @extschema@.dp_range_sums(
+        r @extschema@.dp_ranges, ranges int8range[], estimate text DEFAULT 'unbiased')
     RETURNS TABLE (range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION @extschema@.dp_range_sums(@extschema@.dp_ranges, int8range[]) IS
+COMMENT ON FUNCTION @extschema@.dp_range_sums(@extschema@.dp_ranges, int8range[], text) IS
     'how many rows lie in each of the ranges, estimated from a release';
-CREATE FUNCTION @extschema@.dp_unnest(r @extschema@.dp_ranges)
+CREATE FUNCTION @extschema@.dp_unnest(
+        r @extschema@.dp_ranges, estimate text DEFAULT 'unbiased')
     RETURNS TABLE (bin bigint, value float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_unnest_ranges_wrapper'
     LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
-COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_ranges) IS
+COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_ranges, text) IS
     'every bin with the estimate of its count and the standard deviation of the noise';
 
 CREATE FUNCTION @extschema@.dp_quantiles(r @extschema@.dp_ranges, quantiles float8[])
@@ -36,52 +38,56 @@ CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
-        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL)
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased')
     RETURNS TABLE (range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_numbers_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric, numeric)
+        text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric, numeric, text)
     IS 'releases how many rows of a dataset lie in ranges of integers, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
-        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL)
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased')
     RETURNS TABLE (range daterange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_dates_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric, numeric)
+        text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric, numeric, text)
     IS 'releases how many rows of a dataset lie in ranges of dates, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
-        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL)
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased')
     RETURNS TABLE (range tsrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamps_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric, numeric)
+        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric, numeric, text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
-        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL)
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased')
     RETURNS TABLE (range tstzrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamptzs_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric)
+        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric, text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps with time zone, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_explain_ranges(

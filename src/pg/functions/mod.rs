@@ -4,7 +4,7 @@
 //! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`region_ranges`],
 //! [`histogram`]), what they would be like ([`explain_hierarchy`], [`explain_ranges`],
 //! [`explain_rectangles`]), what is made of released numbers ([`intervals`], [`consistent`],
-//! [`accessors`], [`quantiles`]), aggregates, the owner's functions ([`datasets`], [`access`],
+//! [`accessors`], [`quantiles`], [`estimates`]), aggregates, the owner's functions ([`datasets`], [`access`],
 //! [`budget`], [`releases`], [`publications`]), and progress.
 
 mod access;
@@ -13,6 +13,7 @@ mod aggregates;
 mod budget;
 mod consistent;
 mod datasets;
+mod estimates;
 mod explain_hierarchy;
 mod explain_ranges;
 mod explain_rectangles;

@@ -1,6 +1,6 @@
 //! Quantiles of released ranges.
 
-use super::ranges::forged;
+use super::estimates::forged;
 use crate::pg::errors::{Result, all_required, invalid, required};
 use crate::ranges::DpRanges;
 use pgrx::prelude::*;

@@ -1,5 +1,6 @@
 //! Range sums: releases of `bins` and of a column of a dataset, and what can be read off them.
 
+use super::estimates::{Estimate, forged};
 use crate::charge::Receipt;
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
@@ -10,14 +11,12 @@ use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::amounts::{AmountArguments, Amounts};
 use crate::pg::values::interval::{Axis, BinRange, Questions, RangeEnds, SqlRange};
 use crate::ranges::{
-    AmountUnit, BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangeRelease,
-    RangeRequest, TargetRanges,
+    AmountUnit, BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangeRequest,
+    TargetRanges,
 };
-use crate::work::poll;
 use pgrx::AnyNumeric;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -120,11 +119,13 @@ fn dp_range_sums_of_numbers(
     max_amount: Option<AnyNumeric>,
     min_amount: Option<AnyNumeric>,
     amount_unit: Option<AnyNumeric>,
+    estimate: Option<&str>,
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let ranges = some_ranges(ranges, "ranges")?;
     let questions = Questions::of_numbers(&ranges, bounds.as_ref(), "bounds")?;
     let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
-    of_dataset(dataset, value_column, ranges, questions, epsilon, delta, method, name, amounts)
+    let asked = (ranges, questions);
+    of_dataset(dataset, value_column, asked, epsilon, delta, method, name, amounts, estimate)
 }
 
 macro_rules! of_times {
@@ -145,6 +146,7 @@ macro_rules! of_times {
             max_amount: Option<AnyNumeric>,
             min_amount: Option<AnyNumeric>,
             amount_unit: Option<AnyNumeric>,
+            estimate: Option<&str>,
         ) -> Result<
             TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,
         > {
@@ -155,13 +157,13 @@ macro_rules! of_times {
             of_dataset(
                 dataset,
                 value_column,
-                ranges,
-                questions,
+                (ranges, questions),
                 epsilon,
                 delta,
                 method,
                 name,
                 amounts,
+                estimate,
             )
         }
     };
@@ -187,13 +189,13 @@ pub(super) fn some_ranges(
 fn of_dataset(
     dataset: Option<&str>,
     value_column: Option<&str>,
-    ranges: Vec<SqlRange>,
-    questions: Questions,
+    (ranges, questions): (Vec<SqlRange>, Questions),
     epsilon: Option<f64>,
     delta: Option<f64>,
     method: Option<&str>,
     name: Option<&str>,
     amounts: AmountArguments,
+    estimate: Option<&str>,
 ) -> Result<TableIterator<'static, AnswerRow>> {
     let progress = Progress::start(Function::RangeSums, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
@@ -201,12 +203,17 @@ fn of_dataset(
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
     let amounts = amounts.amounts()?;
+    let estimate = Estimate::parse(estimate)?;
+    check_amounts(estimate, amounts.as_ref())?;
     let mut about = about(questions.bounds, Some((column, questions.axis)));
     about.extend(amounts.iter().flat_map(Amounts::about));
 
     let (asked_ranges, mut parameters) = described(name, &ranges, questions.axis)?;
     parameters.extend(about.clone());
     parameters.extend(spent(epsilon, delta, method));
+    if estimate == Estimate::Adaptive {
+        parameters.insert("estimate".into(), "adaptive".into());
+    }
     let promise = promised(name, Some(dataset_name), parameters.into())?;
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
@@ -216,6 +223,7 @@ fn of_dataset(
         let (cells, questions) = joined(&questions);
         progress.phase(Phase::Planning);
         let plan = plan(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
+        estimate.check(plan.mechanism())?;
         progress.phase(Phase::Checking);
         asked.of_rows(
             |source| Ok((plan, source.prepare_bins(column, axis, bounds, amounts.as_ref())?)),
@@ -223,12 +231,13 @@ fn of_dataset(
                 progress.phase(Phase::Measuring);
                 let release = receipt.release_sums(&truth.of_cells(&cells), words);
                 let unit = amounts.as_ref().map_or(AmountUnit::ONE, |amounts| amounts.unit);
-                let answers = questions.into_iter().map(|cells| {
-                    let (sum, stddev) = answer(&release, cells)?;
-                    Some((unit.amount(sum), unit.amount(stddev)))
+                let widths = || cells.widths().map(|width| width as f64).collect();
+                let answers = estimate.of(&release, widths).and_then(|answers| {
+                    let answers = questions.into_iter().map(|cells| answers.answer(cells));
+                    let amount = |(sum, stddev)| (unit.amount(sum), unit.amount(stddev));
+                    answers.map(|answer| answer.map(amount)).collect::<Option<Vec<_>>>()
                 });
                 let answers = answers
-                    .collect::<Option<Vec<(f64, f64)>>>()
                     .ok_or_else(|| Failure::broken("the noise of a release has no variance"))?;
                 Ok(RangeSums { asked: &asked_ranges, answers })
             },
@@ -237,6 +246,19 @@ fn of_dataset(
     let rows = ranges.into_iter().zip(released.answers);
     let rows: Vec<AnswerRow> = rows.map(|(range, (sum, stddev))| (range, sum, stddev)).collect();
     Ok(TableIterator::new(rows))
+}
+
+/// Error: sums that can be negative have no shape to be seen.
+fn check_amounts(estimate: Estimate, amounts: Option<&Amounts>) -> Result<()> {
+    if estimate == Estimate::Unbiased
+        || amounts.is_none_or(|amounts| amounts.bounds.clamped(-1) >= 0)
+    {
+        return Ok(());
+    }
+    Err(invalid(
+        "estimate adaptive has no meaning for amounts below 0",
+        "Sum the magnitudes of negative amounts apart, or take estimate => 'unbiased'.",
+    ))
 }
 
 /// How far a unit of privacy moves the counts, or the sums of amounts.
@@ -373,21 +395,6 @@ fn positions(bounds: BinBounds, bins: Option<BinRange>) -> Range<usize> {
     bins.map_or(0..0, |bins| bounds.inside(bins.lower, bins.upper))
 }
 
-/// The answer to a range of bins by their positions, and its standard deviation. None if no release
-/// has such noise.
-fn answer(release: &RangeRelease, bins: Range<usize>) -> Option<(f64, f64)> {
-    poll();
-    let variance = release.variance(bins.clone())?;
-    Some((release.sum(bins), variance.sqrt()))
-}
-
-pub(super) fn forged() -> ErrorReport {
-    invalid(
-        "r: no release has noise of this scale",
-        "Only a value that dp_range_release made has answers.",
-    )
-}
-
 #[pg_extern(immutable, parallel_safe)]
 fn dp_range_sum(r: DpRanges, range: SqlRange) -> f64 {
     r.release().sum(positions(r.bounds(), range.half_open()))
@@ -397,24 +404,28 @@ fn dp_range_sum(r: DpRanges, range: SqlRange) -> f64 {
 fn dp_range_sums(
     r: Option<DpRanges>,
     ranges: Option<Vec<Option<SqlRange>>>,
+    estimate: Option<&str>,
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let released = required(r, "r")?;
     let ranges = all_required(required(ranges, "ranges")?, "ranges")?;
-    let answers = ranges.into_iter().map(|range| {
+    let answers = Estimate::parse(estimate)?.of_bins(released.release())?;
+    let rows = ranges.into_iter().map(|range| {
         let bins = positions(released.bounds(), range.half_open());
-        let (sum, stddev) = answer(released.release(), bins).ok_or_else(forged)?;
+        let (sum, stddev) = answers.answer(bins).ok_or_else(forged)?;
         Ok((range, sum, stddev))
     });
-    Ok(TableIterator::new(answers.collect::<Result<Vec<AnswerRow>>>()?))
+    Ok(TableIterator::new(rows.collect::<Result<Vec<AnswerRow>>>()?))
 }
 
 #[pg_extern(immutable, parallel_safe)]
 fn dp_unnest_ranges(
     r: DpRanges,
+    estimate: &str,
 ) -> Result<TableIterator<'static, (name!(bin, i64), name!(value, f64), name!(stddev, f64))>> {
-    let variances = r.release().variances_of_bins().ok_or_else(forged)?;
-    let bins = (r.bounds().lo()..r.bounds().hi()).zip(variances).enumerate();
-    Ok(TableIterator::new(bins.map(move |(index, (bin, variance))| {
-        (bin, r.release().sum(index..index + 1), variance.sqrt())
-    })))
+    let answers = Estimate::parse(Some(estimate))?.of_bins(r.release())?;
+    let bounds = r.bounds();
+    let of_bins = answers.of_bins().ok_or_else(forged)?;
+    let rows = (bounds.lo()..bounds.hi()).zip(of_bins);
+    let rows = rows.map(|(bin, (value, stddev))| (bin, value, stddev));
+    Ok(TableIterator::new(rows.collect::<Vec<_>>()))
 }

@@ -1,0 +1,111 @@
+//! What answers are made of what was measured.
+
+use crate::pg::errors::{Result, invalid, required};
+use crate::ranges::{AdaptiveEstimate, MAX_ADAPTIVE_BINS, RangeMechanism, RangeRelease};
+use crate::work::poll;
+use pgrx::pg_sys::panic::ErrorReport;
+use std::ops::Range;
+
+/// The argument `estimate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Estimate {
+    Unbiased,
+    Adaptive,
+}
+
+impl Estimate {
+    /// Error: there is no such estimate.
+    pub(super) fn parse(word: Option<&str>) -> Result<Estimate> {
+        match required(word, "estimate")? {
+            "unbiased" => Ok(Estimate::Unbiased),
+            "adaptive" => Ok(Estimate::Adaptive),
+            other => Err(invalid(
+                format!("estimate must be unbiased or adaptive, got \"{other:.40}\""),
+                "unbiased answers with the noise alone; adaptive learns from the release where \
+                 neighbouring bins hold alike.",
+            )),
+        }
+    }
+
+    /// Errors: a release by the mechanism has no such estimate.
+    pub(super) fn check(self, mechanism: &dyn RangeMechanism) -> Result<()> {
+        if self == Estimate::Unbiased {
+            return Ok(());
+        }
+        let bins = mechanism.bins();
+        if bins > MAX_ADAPTIVE_BINS {
+            return Err(invalid(
+                format!("estimate adaptive takes up to {MAX_ADAPTIVE_BINS} bins, got {bins}"),
+                "Count in wider bins, or take estimate => 'unbiased'.",
+            ));
+        }
+        if mechanism.adds_up() {
+            return Ok(());
+        }
+        Err(invalid(
+            "estimate adaptive needs a method whose answers add up, which those of tree do not",
+            "Release with another method, such as tree_consistent or auto, or take estimate => \
+             'unbiased'.",
+        ))
+    }
+
+    /// `widths`: how many bins each of the release's stands for. None if no release has such noise,
+    /// or it was not checked.
+    pub(super) fn of(
+        self,
+        release: &RangeRelease,
+        widths: impl FnOnce() -> Vec<f64>,
+    ) -> Option<Answers<'_>> {
+        match self {
+            Estimate::Unbiased => Some(Answers::Unbiased(release)),
+            Estimate::Adaptive => Some(Answers::Adaptive(release.adaptive(&widths())?)),
+        }
+    }
+
+    /// Of a stored release, with an error if it is a forged one.
+    pub(super) fn of_bins(self, release: &RangeRelease) -> Result<Answers<'_>> {
+        self.check(release.mechanism().ok_or_else(forged)?)?;
+        self.of(release, || vec![1.0; release.bins()]).ok_or_else(forged)
+    }
+}
+
+pub(super) fn forged() -> ErrorReport {
+    invalid(
+        "r: no release has noise of this scale",
+        "Only a value that dp_range_release made has answers.",
+    )
+}
+
+/// What has answers.
+pub(super) enum Answers<'a> {
+    Unbiased(&'a RangeRelease),
+    Adaptive(AdaptiveEstimate<'a>),
+}
+
+impl Answers<'_> {
+    /// To a range of bins by their positions, with its standard deviation. None if no release has
+    /// such noise.
+    pub(super) fn answer(&self, bins: Range<usize>) -> Option<(f64, f64)> {
+        poll();
+        let (sum, variance) = match self {
+            Answers::Unbiased(release) => (release.sum(bins.clone()), release.variance(bins)?),
+            Answers::Adaptive(estimate) => (estimate.sum(bins.clone()), estimate.variance(bins)),
+        };
+        Some((sum, variance.sqrt()))
+    }
+
+    /// To every bin.
+    pub(super) fn of_bins(&self) -> Option<Vec<(f64, f64)>> {
+        match self {
+            Answers::Unbiased(release) => {
+                let variances = release.variances_of_bins()?.into_iter().enumerate();
+                let answer =
+                    |(bin, variance): (usize, f64)| (release.sum(bin..bin + 1), variance.sqrt());
+                Some(variances.map(answer).collect())
+            }
+            Answers::Adaptive(estimate) => {
+                (0..estimate.bins()).map(|bin| self.answer(bin..bin + 1)).collect()
+            }
+        }
+    }
+}
