@@ -1,0 +1,127 @@
+//! What is released, and how far off the answers are.
+
+use crate::dawa;
+use crate::histograms::Histogram;
+use crate::{DELTA, EPSILON, SEED};
+use pg_dp::charge::Receipt;
+use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+use std::ops::Range;
+
+/// Epsilon times rows.
+pub const SIGNALS: [f64; 5] = [1e2, 1e3, 1e4, 1e5, 1e6];
+
+/// The ranges that are asked, other than prefixes.
+const RANGES: usize = 1000;
+/// Of those, the ones whose intervals are looked at.
+const INTERVALS: usize = 10;
+
+/// The factor of a standard deviation in an interval of 90 %.
+const OF_90_PERCENT: f64 = 1.6449;
+
+/// A budget and what is asked of it.
+pub struct Case {
+    pub prefixes: bool,
+    pub delta: f64,
+}
+
+/// Sums over all answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Errors {
+    /// Squares.
+    pub adaptive: f64,
+    pub unbiased: f64,
+    /// 0 where there is a delta.
+    pub dawa: f64,
+    /// Intervals that hold the truth, and all.
+    pub inside: u32,
+    pub intervals: u32,
+}
+
+impl Errors {
+    pub fn add(&mut self, other: Errors) {
+        self.adaptive += other.adaptive;
+        self.unbiased += other.unbiased;
+        self.dawa += other.dawa;
+        self.inside += other.inside;
+        self.intervals += other.intervals;
+    }
+}
+
+pub fn cases() -> Vec<Case> {
+    let of = |delta| [true, false].map(|prefixes| Case { prefixes, delta });
+    [0.0, DELTA].into_iter().flat_map(of).collect()
+}
+
+impl Case {
+    pub fn method(&self) -> &'static str {
+        if self.prefixes { "auto:prefix" } else { "auto" }
+    }
+
+    /// `place`: which release it is, that its random words may be its own.
+    pub fn release(
+        &self,
+        histogram: &Histogram,
+        signal: f64,
+        place: u64,
+    ) -> Result<Errors, String> {
+        let mut random = ChaCha20Rng::seed_from_u64(SEED);
+        random.set_stream(place);
+        let bins = histogram.bins();
+        let counts = histogram.sample((signal / EPSILON) as u64, &mut random)?;
+        let method = MethodChoice::parse(self.method()).map_err(|e| e.to_string())?;
+        let request = RangeRequest {
+            bins: bins as i64,
+            epsilon: EPSILON,
+            delta: self.delta,
+            rows_per_unit: 1,
+            method,
+        };
+        let plan = RangePlan::new(request).map_err(|e| e.to_string())?;
+        let release = Receipt::uncharged(plan).release(&counts, &mut random);
+        let adaptive = release.adaptive(&vec![1.0; bins]).ok_or("no estimate")?;
+        let dawa = if self.delta == 0.0 {
+            Some(dawa::prefix_sums(&counts, EPSILON, self.method(), &mut random)?)
+        } else {
+            None
+        };
+        let exact: Vec<f64> = std::iter::once(0)
+            .chain(counts.iter().scan(0, |sum, count| {
+                *sum += count;
+                Some(*sum)
+            }))
+            .map(|sum| sum as f64)
+            .collect();
+
+        let ranges = self.ranges(bins, &mut random);
+        let mut errors = Errors::default();
+        for range in &ranges {
+            let truth = exact[range.end] - exact[range.start];
+            let square = |sum: f64| (sum - truth).powi(2);
+            errors.adaptive += square(adaptive.sum(range.clone()));
+            errors.unbiased += square(release.sum(range.clone()));
+            errors.dawa += dawa.as_ref().map_or(0.0, |d| square(d[range.end] - d[range.start]));
+        }
+        for range in ranges.iter().skip(ranges.len() / 20).step_by(ranges.len() / INTERVALS) {
+            let truth = exact[range.end] - exact[range.start];
+            let deviation = adaptive.variance(range.clone()).sqrt();
+            let off = (adaptive.sum(range.clone()) - truth).abs();
+            errors.inside += u32::from(off <= OF_90_PERCENT * deviation);
+            errors.intervals += 1;
+        }
+        Ok(errors)
+    }
+
+    fn ranges(&self, bins: usize, random: &mut ChaCha20Rng) -> Vec<Range<usize>> {
+        if self.prefixes {
+            return (1..=bins).map(|end| 0..end).collect();
+        }
+        let random_range = |_| {
+            let (a, b) = (random.random_range(0..=bins), random.random_range(0..=bins));
+            a.min(b)..a.max(b)
+        };
+        (0..RANGES).map(random_range).collect()
+    }
+}
