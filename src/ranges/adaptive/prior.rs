@@ -160,9 +160,9 @@ mod tests {
             let learned = learned(&level(truth, 500));
             learned.iter().map(|one| one.kept).sum::<f64>() / 500.0
         };
-        assert!(mean_kept(0.0) < 0.35, "{}", mean_kept(0.0));
-        // half of what varies is truth, which no c has for its share; then nearly all
-        assert!((0.4..0.6).contains(&mean_kept(10.0)), "{}", mean_kept(10.0));
+        assert!(mean_kept(0.0) < 0.1, "{}", mean_kept(0.0));
+        // half of what varies is truth; then nearly all
+        assert!((0.3..0.6).contains(&mean_kept(10.0)), "{}", mean_kept(10.0));
         assert!(mean_kept(200.0) > 0.98, "{}", mean_kept(200.0));
     }
 
