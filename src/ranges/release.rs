@@ -93,7 +93,8 @@ impl RangeRelease {
     }
 
     /// Estimates that see the shape, of bins as wide as that. None if the method's answers do not add
-    /// up, or the release is a forged one, with noise that cannot be sampled.
+    /// up, or the release is a forged one, with noise that cannot be sampled or values beyond floating
+    /// point.
     ///
     /// # Panics
     /// If there are not as many widths as bins.

@@ -47,4 +47,8 @@ SELECT e.* FROM released, error_of(format($$SELECT dp_unnest(%L::dp_ranges, %L)$
 SELECT count(*) AS of_null FROM dp_unnest(NULL::dp_ranges, 'adaptive');
 CREATE TABLE wide AS SELECT dp_range_release('[0,1048577){}', 1, method => 'flat') AS r;
 SELECT * FROM error_of($$SELECT r.* FROM wide, dp_range_sums(r, '{"[0,9)"}', 'adaptive') AS r$$);
+-- not so many at once that they would take long after the charge
+SELECT e.* FROM error_of($$SELECT dp_range_sums('named', 'age', ARRAY(SELECT int8range(i, i + 1) FROM generate_series(1, 2048) AS i), 0.25, method => 'flat', estimate => 'adaptive')$$) AS e;
+-- a forged one
+SELECT e.* FROM released, error_of(format($$SELECT dp_unnest(%L::dp_ranges, 'adaptive')$$, jsonb_set(r::jsonb, '{values}', '[0,1e160,-1e160,1e160,-1e160,0,0,0,0,0,0,0,0]'))) AS e WHERE method = 'flat';
 SELECT epsilon_spent, releases FROM dp_budget('named');

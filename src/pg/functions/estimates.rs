@@ -1,10 +1,14 @@
 //! What answers are made of what was measured.
 
-use crate::pg::errors::{Result, invalid, required};
+use crate::pg::errors::{Result, error, invalid, required};
 use crate::ranges::{AdaptiveEstimate, MAX_ADAPTIVE_BINS, RangeMechanism, RangeRelease};
 use crate::work::poll;
+use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::panic::ErrorReport;
 use std::ops::Range;
+
+/// Of a column's ranges, times the cells between their ends: some seconds with the slowest method.
+const MOST_AT_ONCE: usize = 1 << 22;
 
 /// The argument `estimate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,22 @@ impl Estimate {
             "Release with another method, such as tree_consistent or auto, or take estimate => \
              'unbiased'.",
         ))
+    }
+
+    /// Errors: those of [`Estimate::check`]; so many answers would take too long after the charge.
+    pub(super) fn check_answers(self, mechanism: &dyn RangeMechanism, ranges: usize) -> Result<()> {
+        self.check(mechanism)?;
+        let cells = mechanism.bins();
+        if self == Estimate::Unbiased || ranges.saturating_mul(cells) <= MOST_AT_ONCE {
+            return Ok(());
+        }
+        let message = format!(
+            "estimate adaptive answers at most {MOST_AT_ONCE} ranges times cells at once, got \
+             {ranges} ranges, which divide the bins into {cells} cells"
+        );
+        let hint = "Nothing was spent. Release the bins with bins_agg and dp_range_release, and ask \
+                    of that as often as you like.";
+        Err(error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message).set_hint(hint))
     }
 
     /// `widths`: how many bins each of the release's stands for. None if no release has such noise,

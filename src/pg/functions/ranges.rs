@@ -223,7 +223,7 @@ fn of_dataset(
         let (cells, questions) = joined(&questions);
         progress.phase(Phase::Planning);
         let plan = plan(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
-        estimate.check(plan.mechanism())?;
+        estimate.check_answers(plan.mechanism(), questions.len())?;
         progress.phase(Phase::Checking);
         asked.of_rows(
             |source| Ok((plan, source.prepare_bins(column, axis, bounds, amounts.as_ref())?)),
