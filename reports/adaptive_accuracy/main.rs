@@ -2,6 +2,8 @@
 //! docs/adaptive-accuracy.md.
 
 mod cases;
+#[path = "../command.rs"]
+mod command;
 mod dawa;
 mod histograms;
 #[path = "../accuracy/numbers.rs"]
@@ -44,24 +46,7 @@ impl Results {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let parsed = match arguments.as_slice() {
-        [releases, directory] => {
-            releases.parse().ok().filter(|&releases| releases > 0).map(|r| (r, directory))
-        }
-        _ => None,
-    };
-    let Some((releases, directory)) = parsed else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    match measure_and_write(releases, Path::new(directory)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("adaptive_accuracy: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    command::run("adaptive_accuracy", USAGE, 1, measure_and_write)
 }
 
 fn measure_and_write(releases: usize, directory: &Path) -> Result<(), Box<dyn Error>> {

@@ -1,6 +1,8 @@
 //! Compares the methods for range sums at equal privacy, over ever more bins, and writes a report
 //! with figures: docs/range-accuracy.md.
 
+#[path = "../command.rs"]
+mod command;
 mod exact;
 mod figures;
 mod methods;
@@ -46,24 +48,7 @@ struct Results {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let parsed = match arguments.as_slice() {
-        [releases, directory] => {
-            releases.parse().ok().filter(|&releases| releases > 1).map(|r| (r, directory))
-        }
-        _ => None,
-    };
-    let Some((releases, directory)) = parsed else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    match measure_and_write(releases, Path::new(directory)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("range_accuracy: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    command::run("range_accuracy", USAGE, 2, measure_and_write)
 }
 
 fn measure_and_write(releases: usize, directory: &Path) -> Result<(), Box<dyn Error>> {

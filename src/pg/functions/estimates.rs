@@ -1,6 +1,7 @@
 //! What answers are made of what was measured.
 
 use crate::pg::errors::{Result, error, invalid, required};
+use crate::pg::values::amounts::Amounts;
 use crate::ranges::{AdaptiveEstimate, MAX_ADAPTIVE_BINS, RangeMechanism, RangeRelease};
 use crate::work::poll;
 use pgrx::PgSqlErrorCode;
@@ -29,6 +30,18 @@ impl Estimate {
                  neighbouring bins hold alike.",
             )),
         }
+    }
+
+    /// Error: sums that can be negative have no shape to be seen.
+    pub(super) fn check_amounts(self, amounts: Option<&Amounts>) -> Result<()> {
+        let are_negative = amounts.is_some_and(|amounts| amounts.bounds.clamped(-1) < 0);
+        if self == Estimate::Unbiased || !are_negative {
+            return Ok(());
+        }
+        Err(invalid(
+            "estimate adaptive has no meaning for amounts below 0",
+            "Sum the magnitudes of negative amounts apart, or take estimate => 'unbiased'.",
+        ))
     }
 
     /// Errors: a release by the mechanism has no such estimate.

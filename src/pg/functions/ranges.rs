@@ -204,7 +204,7 @@ fn of_dataset(
     let column = required(value_column, "value_column")?;
     let amounts = amounts.amounts()?;
     let estimate = Estimate::parse(estimate)?;
-    check_amounts(estimate, amounts.as_ref())?;
+    estimate.check_amounts(amounts.as_ref())?;
     let mut about = about(questions.bounds, Some((column, questions.axis)));
     about.extend(amounts.iter().flat_map(Amounts::about));
 
@@ -246,19 +246,6 @@ fn of_dataset(
     let rows = ranges.into_iter().zip(released.answers);
     let rows: Vec<AnswerRow> = rows.map(|(range, (sum, stddev))| (range, sum, stddev)).collect();
     Ok(TableIterator::new(rows))
-}
-
-/// Error: sums that can be negative have no shape to be seen.
-fn check_amounts(estimate: Estimate, amounts: Option<&Amounts>) -> Result<()> {
-    if estimate == Estimate::Unbiased
-        || amounts.is_none_or(|amounts| amounts.bounds.clamped(-1) >= 0)
-    {
-        return Ok(());
-    }
-    Err(invalid(
-        "estimate adaptive has no meaning for amounts below 0",
-        "Sum the magnitudes of negative amounts apart, or take estimate => 'unbiased'.",
-    ))
 }
 
 /// How far a unit of privacy moves the counts, or the sums of amounts.

@@ -96,7 +96,10 @@ pub(crate) fn others_stream(dataset: &str, name: &str) -> ErrorReport {
         PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
         format!("{} was charged to another role", stream_of(dataset, name)),
     )
-    .set_hint("That role or the dataset's owner make its ticks; dp.stream_ticks shows them to all, unless they are a draft.")
+    .set_hint(
+        "That role or the dataset's owner make its ticks; dp.stream_ticks shows them to all, unless \
+         they are a draft.",
+    )
 }
 
 /// A stream, for messages.

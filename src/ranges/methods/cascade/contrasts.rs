@@ -163,8 +163,7 @@ impl Contrasts {
     }
 
     /// The part of the estimates in `range` that a node hands down to them, as a multiple of its
-    /// own estimate; `add` gets the squares of the factors of the contrasts below it, with their
-    /// laws.
+    /// own estimate; `add` gets the factors of the contrasts below it, with their laws.
     ///
     /// Those are independent of the node's estimate and of one another.
     fn share_of(
@@ -186,14 +185,13 @@ impl Contrasts {
         self.combine(&shares, add)
     }
 
-    /// The share of a node from its children's.
+    /// The share of a node from its children's, of which there are some.
     fn combine(&self, shares: &[f64], add: &mut impl FnMut(usize, f64)) -> f64 {
         let laws = self.first_law[shares.len()]..;
         let mut before = shares[0];
         for ((j, share), law) in (1..).zip(&shares[1..]).zip(laws) {
             // h_j . shares / |h_j|^2
-            let factor = (before - j as f64 * share) / (j * (j + 1)) as f64;
-            add(law, factor * factor);
+            add(law, (before - j as f64 * share) / (j * (j + 1)) as f64);
             before += share;
         }
         before / shares.len() as f64
@@ -203,14 +201,15 @@ impl Contrasts {
     /// Time: fan-out times depth.
     pub(in crate::ranges) fn squares(&self, range: &Range<usize>, mut add: impl FnMut(usize, f64)) {
         if !range.is_empty() {
-            let share = self.share_of(0, 0..self.tree.bins(), range, &mut add);
-            add(0, share * share);
+            let mut squared = |law, factor: f64| add(law, factor * factor);
+            let share = self.share_of(0, 0..self.tree.bins(), range, &mut squared);
+            squared(0, share);
         }
     }
 
-    /// The squares of the measurements' factors in the sum of the bins' estimates times `weights`,
-    /// each with its law.
-    fn weighted_squares(&self, weights: &[f64], mut add: impl FnMut(usize, f64)) {
+    /// Of each node its share of the sum of the bins' estimates times `weights`; `add` gets the
+    /// factors of all contrasts.
+    fn shares(&self, weights: &[f64], mut add: impl FnMut(usize, f64)) -> Vec<f64> {
         let mut shares = vec![0.0; self.tree.nodes()];
         for node in (0..self.tree.nodes()).rev().paced() {
             shares[node] = match self.tree.children(node) {
@@ -218,50 +217,28 @@ impl Contrasts {
                 children => self.combine(&shares[children], &mut add),
             };
         }
-        add(0, shares[0] * shares[0]);
+        shares
     }
 
     /// The covariances of the bins' estimates with the sum of all of them, each times its weight, if
-    /// the laws have these variances.
-    ///
-    /// A child's estimate has of its parent's measurements the total's 1 / m, and contrast j's
-    /// h_j / |h_j|^2, as the sum has.
+    /// the laws have these variances: the estimates from what the sum has of each measurement, times
+    /// its variance.
     pub(super) fn covariances(&self, weights: &[f64], variances: &[f64]) -> Vec<f64> {
         let tree = &self.tree;
-        let mut shares = vec![0.0; tree.nodes()];
-        // of each child but the first one, contrast j's part in it and in those before it
-        let mut parts = vec![0.0; tree.nodes()];
-        for node in (0..tree.nodes()).rev().paced() {
-            let children = tree.children(node);
-            if children.is_empty() {
-                shares[node] = weights[tree.first_bin(node)];
-                continue;
-            }
-            let laws = &variances[self.first_law[children.len()]..];
-            let mut before = shares[children.start];
-            for ((j, child), variance) in (1..).zip(children.clone().skip(1)).zip(laws) {
-                let square = (j * (j + 1)) as f64;
-                let factor = (before - j as f64 * shares[child]) / square;
-                parts[child] = factor * variance / square;
-                before += shares[child];
-            }
-            shares[node] = before / children.len() as f64;
-        }
-        let mut covariances = vec![shares[0] * variances[0]; tree.nodes()];
-        let mut bins = vec![0.0; tree.bins()];
+        let shares = self.shares(weights, |_, _| ());
+        let mut measured = vec![0.0; tree.bins()];
+        measured[0] = shares[0] * variances[0];
+        let mut places = self.places();
         for node in (0..tree.nodes()).paced() {
-            let children = tree.children(node);
-            if children.is_empty() {
-                bins[tree.first_bin(node)] = covariances[node];
-                continue;
-            }
-            let mut after = covariances[node] / children.len() as f64;
-            for (j, child) in children.enumerate().rev() {
-                covariances[child] = after - j as f64 * parts[child];
-                after += parts[child];
+            let children = &shares[tree.children(node)];
+            let mut places = places.next(children.len());
+            if !children.is_empty() {
+                self.combine(children, &mut |law, factor| {
+                    places.next().into_iter().for_each(|p| measured[p] = factor * variances[law]);
+                });
             }
         }
-        bins
+        self.bin_estimates(&measured)
     }
 
     /// For each law, the sum of the squares of a range, in the mean over all ranges that are not
@@ -276,7 +253,8 @@ impl Contrasts {
             self.squares(&(0..end), |law, square| sums[law] += (bins + 1) as f64 * square);
         }
         let weights: Vec<f64> = (1..=bins).rev().map(|count| count as f64).collect();
-        self.weighted_squares(&weights, |law, square| sums[law] -= square);
+        let total = self.shares(&weights, |law, factor| sums[law] -= factor * factor)[0];
+        sums[0] -= total * total;
         let ranges = bins as f64 * (bins + 1) as f64 / 2.0;
         sums.into_iter().map(|sum| sum / ranges).collect()
     }
