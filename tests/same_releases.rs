@@ -26,8 +26,8 @@ mod library {
     };
     use pg_dp::ranges::{
         self, BinBounds, Bins, CascadeStream, DpRanges, ExplainRequest, ExplainedMethod, Loss,
-        MethodChoice, PlanePlan, PlaneRequest, RangePlan, RangeRequest, Rectangle, TargetRanges,
-        Workload,
+        MethodChoice, PlanePlan, PlaneRequest, RangePlan, RangeRequest, Rectangle, ReleasePlan,
+        TargetRanges, Workload,
     };
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
@@ -235,6 +235,7 @@ mod library {
         let mut truth = Bins::empty(BinBounds::new(-3, counts.len() as i64 - 3).unwrap());
         (-3..).zip(counts).for_each(|(bin, &count)| truth.add(bin, count));
         let mut words = ChaCha20Rng::seed_from_u64(seed);
+        let plan = ReleasePlan::Strategy(plan);
         let released = Receipt::uncharged(plan).release_bins(&truth, &mut words);
         let stored: Value = serde_json::from_str(&released.to_text()).unwrap();
         let read = DpRanges::from_bytes(&released.to_bytes()).unwrap();

@@ -4,7 +4,7 @@ use crate::dawa;
 use crate::histograms::Histogram;
 use crate::{DELTA, EPSILON, SEED};
 use pg_dp::charge::Receipt;
-use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
+use pg_dp::ranges::{RangePlanError, ReleaseChoice, ReleasePlan, ReleaseRequest};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -33,10 +33,15 @@ pub struct Errors {
     /// Squares.
     pub adaptive: f64,
     pub unbiased: f64,
+    /// Of buckets, with their own answers and with adaptive ones.
+    pub aware: f64,
+    pub aware_adaptive: f64,
     /// 0 where there is a delta.
     pub dawa: f64,
-    /// Intervals that hold the truth, and all.
+    /// Intervals that hold the truth, adaptive ones and those of buckets, and all of each.
     pub inside: u32,
+    pub aware_inside: u32,
+    pub aware_adaptive_inside: u32,
     pub intervals: u32,
 }
 
@@ -44,8 +49,12 @@ impl Errors {
     pub fn add(&mut self, other: Errors) {
         self.adaptive += other.adaptive;
         self.unbiased += other.unbiased;
+        self.aware += other.aware;
+        self.aware_adaptive += other.aware_adaptive;
         self.dawa += other.dawa;
         self.inside += other.inside;
+        self.aware_inside += other.aware_inside;
+        self.aware_adaptive_inside += other.aware_adaptive_inside;
         self.intervals += other.intervals;
     }
 }
@@ -60,6 +69,22 @@ impl Case {
         if self.prefixes { "auto:prefix" } else { "auto" }
     }
 
+    pub fn aware(&self) -> &'static str {
+        if self.prefixes { "aware:prefix" } else { "aware" }
+    }
+
+    fn plan(&self, bins: usize, method: &str) -> Result<ReleasePlan, RangePlanError> {
+        ReleasePlan::new(ReleaseRequest {
+            bins: bins as i64,
+            widths: None,
+            epsilon: EPSILON,
+            delta: self.delta,
+            rows_per_unit: 1,
+            negative: false,
+            choice: ReleaseChoice::parse(method)?,
+        })
+    }
+
     /// `place`: which release it is, that its random words may be its own.
     pub fn release(
         &self,
@@ -71,17 +96,15 @@ impl Case {
         random.set_stream(place);
         let bins = histogram.bins();
         let counts = histogram.sample((signal / EPSILON) as u64, &mut random)?;
-        let method = MethodChoice::parse(self.method()).map_err(|e| e.to_string())?;
-        let request = RangeRequest {
-            bins: bins as i64,
-            epsilon: EPSILON,
-            delta: self.delta,
-            rows_per_unit: 1,
-            method,
+        let released = |method: &str, random: &mut ChaCha20Rng| {
+            let plan = self.plan(bins, method).map_err(|e| e.to_string())?;
+            Ok::<_, String>(Receipt::uncharged(plan).release(&counts, random))
         };
-        let plan = RangePlan::new(request).map_err(|e| e.to_string())?;
-        let release = Receipt::uncharged(plan).release(&counts, &mut random);
-        let adaptive = release.adaptive(&vec![1.0; bins]).ok_or("no estimate")?;
+        let release = released(self.method(), &mut random)?;
+        let of_buckets = released(self.aware(), &mut random)?;
+        let widths = vec![1.0; bins];
+        let adaptive = release.adaptive(&widths).ok_or("no estimate")?;
+        let aware = of_buckets.adaptive(&widths).ok_or("no estimate")?;
         let dawa = if self.delta == 0.0 {
             Some(dawa::prefix_sums(&counts, EPSILON, self.method(), &mut random)?)
         } else {
@@ -102,13 +125,20 @@ impl Case {
             let square = |sum: f64| (sum - truth).powi(2);
             errors.adaptive += square(adaptive.sum(range.clone()));
             errors.unbiased += square(release.sum(range.clone()));
+            errors.aware += square(of_buckets.sum(range.clone()));
+            errors.aware_adaptive += square(aware.sum(range.clone()));
             errors.dawa += dawa.as_ref().map_or(0.0, |d| square(d[range.end] - d[range.start]));
         }
         for range in ranges.iter().skip(ranges.len() / 20).step_by(ranges.len() / INTERVALS) {
             let truth = exact[range.end] - exact[range.start];
-            let deviation = adaptive.variance(range.clone()).sqrt();
-            let off = (adaptive.sum(range.clone()) - truth).abs();
-            errors.inside += u32::from(off <= OF_90_PERCENT * deviation);
+            let holds = |sum: f64, variance: f64| {
+                u32::from((sum - truth).abs() <= OF_90_PERCENT * variance.sqrt())
+            };
+            let of = |range: &Range<usize>| range.clone();
+            errors.inside += holds(adaptive.sum(of(range)), adaptive.variance(of(range)));
+            let variance = of_buckets.variance(of(range)).ok_or("no variance")?;
+            errors.aware_inside += holds(of_buckets.sum(of(range)), variance);
+            errors.aware_adaptive_inside += holds(aware.sum(of(range)), aware.variance(of(range)));
             errors.intervals += 1;
         }
         Ok(errors)

@@ -4,11 +4,13 @@
 //! With the noise that its proof needs: one row moves the sum of the deviations from the mean of a
 //! bucket of l bins by up to 2 (1 - 1 / l), and those that are compared with it by up to
 //! 2 (1 - 1 / n), so noise of scale (2 (1 - 1 / l) + 2 (1 - 1 / n)) / epsilon is needed, for buckets of
-//! one bin, too. What a minimum over so many noisy costs chooses is noise more than buckets; two things
-//! that cost nothing make it far better than it is in the paper, and were chosen as the best of six
-//! variants: buckets lie at multiples of their lengths, and a cost is lowered by its noise's scale, to
-//! 0 at least. The second step is the best that there is here, not the greedy tree of the paper. Noise
-//! is simulated in floating point: nothing of this is ever released.
+//! one bin, too. What a minimum over so many noisy costs chooses is noise more than buckets, as printed
+//! in the paper: it is worse than no partition. Two things that leave the proof as it is help most of
+//! those that were tried: buckets lie at multiples of their lengths, and each costs the scale of the
+//! noise more. (To take no noisy cost for less than 0 would help more, but the proof shifts the noise
+//! of the bucket that holds a row by what the row moves, which a cost that stays at 0 does not follow.)
+//! The second step is the best that there is here, not the greedy tree of the paper. Noise is simulated
+//! in floating point: nothing of this is ever released.
 
 use pg_dp::charge::Receipt;
 use pg_dp::ranges::{MethodChoice, RangePlan, RangeRequest};
@@ -47,8 +49,8 @@ pub fn prefix_sums(
 /// are powers of two, at multiples of those.
 fn partition(counts: &[u64], epsilon: f64, random: &mut ChaCha20Rng) -> Vec<usize> {
     let (bins, first) = (counts.len(), epsilon * SHARE);
-    let per_bucket = 1.0 / (epsilon * (1.0 - SHARE));
     let largest = 2.0 * (1.0 - 1.0 / bins as f64);
+    let per_bucket = 1.0 / (epsilon * (1.0 - SHARE)) + 2.0 * largest / first;
     // of the first bins, the least cost and the length of the last bucket
     let mut best = vec![(0.0, 0)];
     for end in 1..=bins {
@@ -56,8 +58,7 @@ fn partition(counts: &[u64], epsilon: f64, random: &mut ChaCha20Rng) -> Vec<usiz
         let costs = lengths.take_while(|length| end % length == 0).map(|length| {
             let scale = (2.0 * (1.0 - 1.0 / length as f64) + largest) / first;
             let noisy = deviation(&counts[end - length..end]) + laplace(scale, random);
-            let cost = (noisy - scale).max(0.0);
-            (best[end - length].0 + cost + per_bucket, length)
+            (best[end - length].0 + noisy + per_bucket, length)
         });
         best.push(costs.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, 1)));
     }

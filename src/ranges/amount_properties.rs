@@ -1,6 +1,5 @@
 //! What sums of amounts promise.
 
-use super::asked;
 use super::measurements::difference;
 use super::properties::{cases, cost};
 use super::*;
@@ -129,9 +128,16 @@ fn errors_of_sums_are_as_stated() {
     let sums = of_rows(bounds, amounts, &rows).of_cells(&cells);
     let mut words = words_from_system().unwrap();
     for (delta, spread) in [(0.0, 5.5f64), (1e-6, 2.0)] {
-        let asked = asked::ranges(cells.count() as i64, 1.0, delta, "auto").unwrap();
-        let request = RangeRequest { rows_per_unit: amounts.weight(2).unwrap(), ..asked };
-        let plan = || RangePlan::new(request.clone()).unwrap();
+        let request = ReleaseRequest {
+            bins: cells.count() as i64,
+            widths: None,
+            epsilon: 1.0,
+            delta,
+            rows_per_unit: amounts.weight(2).unwrap(),
+            negative: true,
+            choice: ReleaseChoice::parse("auto").unwrap(),
+        };
+        let plan = || ReleasePlan::new(request.clone()).unwrap();
         let mut moments = vec![(0.0, 0.0); questions.len()];
         for _ in 0..releases {
             let release = Receipt::uncharged(plan()).release_sums(&sums, &mut words);

@@ -4,6 +4,7 @@ use super::error::{Dimensions, RangePlanError};
 use super::method::{MethodChoice, RangeMethod};
 use super::parameters::on_grid;
 use super::plane::grid::CellGrid;
+use super::release_plan::ReleaseChoice;
 use super::trees::budgets::LevelBudgets;
 use super::workload::{TargetRanges, Workload};
 use std::fmt;
@@ -49,9 +50,12 @@ impl MethodChoice {
     /// Errors: the words are not of the form above. Whether the number is a possible branching
     /// factor is for the plan to say.
     pub fn parse(text: &str) -> Result<MethodChoice, RangePlanError> {
-        read(text).ok_or_else(|| RangePlanError::Method {
-            word: text.to_string(),
-            dimensions: Dimensions::One,
+        read(text).ok_or_else(|| match ReleaseChoice::aware(text) {
+            Some(_) => RangePlanError::Aware,
+            None => {
+                let (word, dimensions) = (text.to_string(), Dimensions::One);
+                RangePlanError::Method { word, dimensions }
+            }
         })
     }
 

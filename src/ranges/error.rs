@@ -1,6 +1,6 @@
 //! Why there is no plan.
 
-use super::limits::{MAX_BINS, MAX_WEIGHTED_BINS};
+use super::limits::{MAX_AWARE_BINS, MAX_BINS, MAX_WEIGHTED_BINS};
 use super::method::RangeMethod;
 use super::trees::budgets::LevelBudgets;
 use super::workload::Workload;
@@ -37,6 +37,14 @@ pub enum RangePlanError {
     Bins {
         value: i64,
     },
+    /// No bins, or more than [`MAX_AWARE_BINS`].
+    AwareBins {
+        value: i64,
+    },
+    /// A method that sees the data, where all is settled beforehand.
+    Aware,
+    /// Buckets of sums that can be of amounts below 0.
+    AwareOfNegative,
     /// No counts, or more than [`MAX_WEIGHTED_BINS`].
     Horizon {
         value: i64,
@@ -105,6 +113,19 @@ impl fmt::Display for RangePlanError {
         match self {
             RangePlanError::Bins { value } => {
                 write!(f, "the number of bins must be from 1 to {MAX_BINS}, got {value}")
+            }
+            RangePlanError::AwareBins { value } => write!(
+                f,
+                "the number of bins for method \"aware\" must be from 1 to {MAX_AWARE_BINS}, got \
+                 {value}"
+            ),
+            RangePlanError::Aware => write!(
+                f,
+                "method \"aware\" has no meaning here: what it measures, and how well, depends on the \
+                 data"
+            ),
+            RangePlanError::AwareOfNegative => {
+                write!(f, "method \"aware\" has no meaning for amounts below 0")
             }
             RangePlanError::Horizon { value } => {
                 write!(f, "horizon must be from 1 to {MAX_WEIGHTED_BINS}, got {value}")
@@ -178,7 +199,17 @@ impl RangePlanError {
     /// What the caller can do about it.
     pub fn hint(&self) -> String {
         match self {
-            RangePlanError::Bins { .. } => "Choose wider bins or narrower bounds.".into(),
+            RangePlanError::Bins { .. } | RangePlanError::AwareBins { .. } => {
+                "Choose wider bins or narrower bounds.".into()
+            }
+            RangePlanError::Aware => {
+                "It is one of dp_range_sums and dp_range_release; docs/adaptive-accuracy.md tells how \
+                 well it did on real data."
+                    .into()
+            }
+            RangePlanError::AwareOfNegative => {
+                "Sum the magnitudes of negative amounts apart, or take another method.".into()
+            }
             RangePlanError::Horizon { .. } => {
                 "It is the number of bins that can ever be released: choose wider bins, or begin \
                  another stream, with a charge of its own, where this one ends."
@@ -248,7 +279,8 @@ fn valid_methods(dimensions: Dimensions) -> String {
             format!(
                 "Valid methods: auto, {words}; {branching} and {last} also with a branching \
                  factor, trees with budgets ({budgets}), auto, optimal and minimax with a \
-                 workload ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"."
+                 workload ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"; \
+                 dp_range_sums and dp_range_release also take aware, with a workload or without."
             )
         }
         Dimensions::Two => format!(

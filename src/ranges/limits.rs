@@ -13,3 +13,6 @@ pub const MAX_WEIGHTED_BINS: usize = 1 << 14;
 
 /// The most bins of estimates that see the shape: those take about 300 bytes of memory a bin.
 pub const MAX_ADAPTIVE_BINS: usize = 1 << 20;
+
+/// The most bins of which buckets are found, by about 100 bytes of memory a bin.
+pub const MAX_AWARE_BINS: usize = 1 << 20;

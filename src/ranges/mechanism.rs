@@ -105,6 +105,35 @@ pub struct Split {
     pub covariance: f64,
 }
 
+impl Split {
+    /// At a place within a bin, of which so much lies before it. `after`: the split after the bin.
+    /// `variance`: the bin's.
+    //
+    // With A the sum before the bin, y the bin's and T the total, the sums are A + s y and T - A - s y.
+    pub(super) fn between(self, after: Split, variance: f64, share: f64) -> Split {
+        let with_before = (after.before - self.before - variance) / 2.0;
+        let with_after = (self.after - after.after - variance) / 2.0;
+        let rest = 1.0 - share;
+        Split {
+            before: self.before + 2.0 * share * with_before + share * share * variance,
+            after: after.after + 2.0 * rest * with_after + rest * rest * variance,
+            // of A + s y with B + (1 - s) y, B the sum after the bin; A with B + y is known
+            covariance: self.covariance - share * with_before
+                + share * with_after
+                + share * rest * variance,
+        }
+    }
+
+    /// With so much more on one side as there is less on the other, in the mean square.
+    pub(super) fn off_by(self, square: f64) -> Split {
+        Split {
+            before: self.before + square,
+            after: self.after + square,
+            covariance: self.covariance - square,
+        }
+    }
+}
+
 /// The sums of the first 0, 1, 2, ... values.
 pub(super) fn running_sums(values: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
     let mut sums = Vec::with_capacity(values.len() + 1);

@@ -11,6 +11,7 @@
 
 mod adaptive;
 mod amounts;
+mod aware;
 mod bins;
 mod bound;
 mod calibration;
@@ -34,6 +35,7 @@ mod planner;
 mod quantiles;
 mod regions;
 mod release;
+mod release_plan;
 mod released;
 mod spending;
 mod stream;
@@ -41,8 +43,8 @@ mod ticks;
 mod trees;
 mod workload;
 
-pub use adaptive::estimate::AdaptiveEstimate;
 pub use amounts::{AmountBounds, AmountUnit};
+pub use aware::plan::{AwarePlan, AwareRequest};
 pub use bins::bounds::{BinBounds, BoundsError};
 pub use bins::counts::{Bins, OtherBins};
 pub use bins::forms::BinsFormatError;
@@ -53,7 +55,9 @@ pub use cells::RangeCells;
 pub use error::{Dimensions, RangePlanError};
 pub use explain::{ExplainRequest, ExplainedMethod, explain};
 pub use explain_rectangles::{ExplainRectangles, ExplainedRectangles, explain_rectangles};
-pub use limits::{MAX_ADAPTIVE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_WEIGHTED_BINS};
+pub use limits::{
+    MAX_ADAPTIVE_BINS, MAX_AWARE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_WEIGHTED_BINS,
+};
 pub use measurements::{CountMechanism, Loss, MeasurementGroup, Measurements, Sensitivity};
 pub use mechanism::{RangeMechanism, Split};
 pub use method::{MethodChoice, RangeMethod};
@@ -83,7 +87,8 @@ pub use quantiles::Quantile;
 pub use regions::plan::{RegionPlan, RegionRequest};
 pub use regions::release::RegionRelease;
 pub use regions::tree::RegionTree;
-pub use release::{RangeFormatError, RangeRelease};
+pub use release::{AdaptiveAnswers, RangeFormatError, RangeRelease};
+pub use release_plan::{ReleaseChoice, ReleasePlan, ReleaseRequest};
 pub use released::{DpRanges, DpRangesFormatError};
 pub use stream::{CountStream, StreamParameters, StreamPlan, StreamRequest};
 pub use ticks::{Tick, TickMechanism};

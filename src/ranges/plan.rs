@@ -134,31 +134,30 @@ impl<P: Parameters> Costs for Plan<P> {
     }
 }
 
+impl RangePlan {
+    /// For who has paid. `above` and `below`: sums, one per bin, of amounts of either sign.
+    ///
+    /// # Panics
+    /// If the sums are those of another number of bins.
+    pub(super) fn draw<R: RandomWords + ?Sized>(
+        self,
+        above: &[u64],
+        below: Option<&[u64]>,
+        words: &mut R,
+    ) -> RangeRelease {
+        let Plan { parameters, mechanism, .. } = self;
+        assert_eq!(above.len(), parameters.bins(), "sums of another number of bins");
+        RangeRelease::draw(parameters, mechanism, above, below, words)
+    }
+}
+
 impl<P> Receipt<RangePlan, P> {
     /// Measures and adds exact noise. `counts`: of rows, one per bin.
     ///
     /// # Panics
     /// If the counts are those of another number of bins.
     pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> RangeRelease {
-        let Plan { parameters, mechanism, .. } = self.into_mechanism();
-        assert_eq!(counts.len(), parameters.bins(), "counts of another number of bins");
-        RangeRelease::draw(parameters, mechanism, counts, None, words)
-    }
-
-    /// Measures sums of amounts and adds exact noise. `sums`: one per bin, of amounts within the
-    /// bounds whose weight the plan is made for.
-    ///
-    /// # Panics
-    /// If the sums are those of another number of bins.
-    pub fn release_sums<R: RandomWords + ?Sized>(
-        self,
-        sums: &SignedSums,
-        words: &mut R,
-    ) -> RangeRelease {
-        let Plan { parameters, mechanism, .. } = self.into_mechanism();
-        let SignedSums { above, below } = sums;
-        assert_eq!(above.len(), parameters.bins(), "sums of another number of bins");
-        RangeRelease::draw(parameters, mechanism, above, below.as_deref(), words)
+        self.into_mechanism().draw(counts, None, words)
     }
 }
 

@@ -1,20 +1,27 @@
 //! What is released: all that answers and their variances follow from.
 
-use super::adaptive::estimate::AdaptiveEstimate;
+use super::adaptive::estimate::{AdaptiveEstimate, dot};
+use super::aware::{Buckets, Shares, Uneven};
+use super::limits::MAX_AWARE_BINS;
 use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};
 use super::parameters::{Parameters, RangeParameters};
 use crate::noise::RandomWords;
+use serde::de::DeserializeOwned;
 use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Range;
 
 /// The first byte of every stored release; a new layout takes the next number.
 const VERSION: u8 = 1;
+/// Of one of buckets.
+const BUCKETS_VERSION: u8 = 2;
 
 /// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
     parameters: RangeParameters,
+    /// what stands in place of the bins, of a method that sees the data
+    buckets: Option<Buckets>,
     /// of a stored release whose strategy takes work to set up, only once it is asked for
     mechanism: OnceCell<Box<dyn RangeMechanism>>,
     /// the mechanism's reconstruction
@@ -32,7 +39,10 @@ impl fmt::Display for RangeFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RangeFormatError::Version(version) => {
-                write!(f, "format version {version} is not known, expected {VERSION}")
+                write!(
+                    f,
+                    "format version {version} is not known, expected {VERSION} or {BUCKETS_VERSION}"
+                )
             }
             RangeFormatError::Corrupt => write!(f, "the binary form is damaged"),
         }
@@ -51,10 +61,17 @@ impl RangeRelease {
         words: &mut R,
     ) -> RangeRelease {
         let values = mechanism.reconstruct(&noisy_difference(&*mechanism, above, below, words));
-        RangeRelease { parameters, mechanism: mechanism.into(), values }
+        RangeRelease { parameters, buckets: None, mechanism: mechanism.into(), values }
     }
 
-    pub fn parameters(&self) -> &RangeParameters {
+    /// What was measured of the bins is of buckets of them.
+    pub(super) fn over(self, buckets: Buckets) -> RangeRelease {
+        assert_eq!(buckets.count(), self.parameters.bins(), "other buckets");
+        RangeRelease { buckets: Some(buckets), ..self }
+    }
+
+    /// Of the strategy, over bins or over buckets.
+    pub(super) fn parameters(&self) -> &RangeParameters {
         &self.parameters
     }
 
@@ -65,13 +82,20 @@ impl RangeRelease {
 
     /// N.
     pub fn bins(&self) -> usize {
-        self.parameters.bins()
+        self.buckets.as_ref().map_or(self.parameters.bins(), Buckets::bins)
     }
 
-    /// The unbiased estimate of the sum over the part of the range that lies within 0 .. N; 0 if
-    /// there is none.
+    /// The estimate of the sum over the part of the range that lies within 0 .. N; 0 if there is
+    /// none. Unbiased, but for a range that has a part of a bucket.
     pub fn sum(&self, range: Range<usize>) -> f64 {
         let range = self.inside(range);
+        let Some(buckets) = &self.buckets else { return self.measured(range) };
+        let up_to = |end| buckets.sum_up_to(end, |bucket| self.measured(0..bucket));
+        up_to(range.end) - up_to(range.start)
+    }
+
+    /// Of what was measured, bins or buckets.
+    fn measured(&self, range: Range<usize>) -> f64 {
         match self.mechanism.get() {
             Some(mechanism) => mechanism.answer(&self.values, range),
             // those that are set up late answer by differences
@@ -79,35 +103,68 @@ impl RangeRelease {
         }
     }
 
-    /// The variance of [`RangeRelease::sum`]; None if the release is a forged one, with noise that
-    /// cannot be sampled. The first call can take seconds where the method is a matrix mechanism
-    /// over a million bins.
+    /// The variance of [`RangeRelease::sum`], of the noise and of what the range is off by as it has
+    /// parts of buckets; None if the release is a forged one, with
+    /// noise that cannot be sampled. The first call can take seconds where the method is a matrix
+    /// mechanism over a million bins.
     pub fn variance(&self, range: Range<usize>) -> Option<f64> {
-        Some(self.mechanism()?.variance(self.inside(range)))
+        let (range, mechanism) = (self.inside(range), self.mechanism()?);
+        let Some(buckets) = &self.buckets else { return Some(mechanism.variance(range)) };
+        let noise = match buckets.shares(&range) {
+            Shares::Whole(buckets) => mechanism.variance(buckets),
+            Shares::Parts(shares) => dot(&shares, &mechanism.covariances(&shares)?),
+        };
+        Some(noise + buckets.bias(&range))
     }
 
     /// The variances of the sums over each single bin; None if the release is a forged one, with
     /// noise that cannot be sampled.
     pub fn variances_of_bins(&self) -> Option<Vec<f64>> {
-        Some(self.mechanism()?.variances_of_blocks(1))
+        let variances = self.mechanism()?.variances_of_blocks(1);
+        let Some(buckets) = &self.buckets else { return Some(variances) };
+        let of_bin = |(bin, (bucket, share)): (usize, (usize, f64))| {
+            share * share * variances[bucket] + buckets.bias(&(bin..bin + 1))
+        };
+        Some(buckets.shares_of_bins().enumerate().map(of_bin).collect())
     }
 
-    /// Estimates that see the shape, of bins as wide as that. None if the method's answers do not add
-    /// up, or the release is a forged one, with noise that cannot be sampled or values beyond floating
-    /// point.
+    /// Estimates that see the shape, of bins as wide as that; where buckets were measured, of the
+    /// buckets. None if the method's answers do not add up, or the release is a forged one, with
+    /// noise that cannot be sampled or values beyond floating point.
     ///
     /// # Panics
     /// If there are not as many widths as bins.
-    pub fn adaptive(&self, widths: &[f64]) -> Option<AdaptiveEstimate<'_>> {
+    pub fn adaptive(&self, widths: &[f64]) -> Option<AdaptiveAnswers<'_>> {
         assert_eq!(widths.len(), self.bins());
-        let unbiased: Vec<f64> = (0..self.bins()).map(|bin| self.sum(bin..bin + 1)).collect();
-        AdaptiveEstimate::new(self.mechanism()?, &unbiased, widths)
+        let of_buckets: Vec<f64>;
+        let widths = match &self.buckets {
+            None => widths,
+            Some(buckets) => {
+                of_buckets = buckets.totals(widths);
+                &of_buckets
+            }
+        };
+        let measured = 0..self.parameters.bins();
+        let unbiased: Vec<f64> = measured.map(|bin| self.measured(bin..bin + 1)).collect();
+        let estimate = AdaptiveEstimate::new(self.mechanism()?, &unbiased, widths)?;
+        Some(AdaptiveAnswers { estimate, buckets: self.buckets.as_ref() })
     }
 
     /// See [`RangeMechanism::splits`]; None if the release is a forged one, with noise that cannot
     /// be sampled.
     pub(super) fn splits(&self) -> Option<Vec<Split>> {
-        Some(self.mechanism()?.splits())
+        let mechanism = self.mechanism()?;
+        let splits = mechanism.splits();
+        let Some(buckets) = &self.buckets else { return Some(splits) };
+        let of_buckets = mechanism.variances_of_blocks(1);
+        let between = |(bin, (bucket, share)): (usize, (usize, f64))| match of_buckets.get(bucket) {
+            Some(variance) if share > 0.0 => {
+                let split = splits[bucket].between(splits[bucket + 1], *variance, share);
+                split.off_by(buckets.bias(&(0..bin)))
+            }
+            _ => splits[bucket],
+        };
+        Some(buckets.places().enumerate().map(between).collect())
     }
 
     /// What has made it; None if it is a forged one, with noise that cannot be sampled.
@@ -124,30 +181,50 @@ impl RangeRelease {
         range.start.min(end)..end
     }
 
-    /// A version byte, then parameters and values as postcard writes them.
+    /// A version byte, then parameters, the lengths of the buckets if there are any, and values as
+    /// postcard writes them.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let RangeRelease { parameters, values, .. } = self;
         // writing numbers into a growing vector cannot fail
-        postcard::to_extend(&(&self.parameters, &self.values), vec![VERSION]).unwrap_or_default()
+        let bytes = match self.stored_buckets() {
+            None => postcard::to_extend(&(parameters, values), vec![VERSION]),
+            Some((lengths, uneven)) => {
+                let release = (parameters, lengths, uneven, values);
+                postcard::to_extend(&release, vec![BUCKETS_VERSION])
+            }
+        };
+        bytes.unwrap_or_default()
+    }
+
+    /// The lengths of the buckets, and how uneven they are.
+    pub(super) fn stored_buckets(&self) -> Option<(Vec<u32>, &[Uneven])> {
+        let buckets = self.buckets.as_ref()?;
+        Some((buckets.lengths().map(|length| length as u32).collect(), buckets.uneven()))
     }
 
     /// Reads what [`RangeRelease::to_bytes`] gives.
     pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
         let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
-        if *version != VERSION {
-            return Err(RangeFormatError::Version(*version));
-        }
         let corrupt = RangeFormatError::Corrupt;
-        let ((parameters, values), rest) =
-            postcard::take_from_bytes::<(RangeParameters, Vec<f64>)>(body).map_err(|_| corrupt)?;
-        if !rest.is_empty() {
-            return Err(corrupt);
-        }
-        RangeRelease::from_parts(parameters, values).ok_or(corrupt)
+        let (parameters, buckets, values) = match *version {
+            VERSION => {
+                let (parameters, values) = whole(body).ok_or(corrupt)?;
+                (parameters, None, values)
+            }
+            BUCKETS_VERSION => {
+                let (parameters, lengths, uneven, values) = whole(body).ok_or(corrupt)?;
+                (parameters, Some((lengths, uneven)), values)
+            }
+            other => return Err(RangeFormatError::Version(other)),
+        };
+        RangeRelease::from_parts(parameters, buckets, values).ok_or(corrupt)
     }
 
-    /// None if the parameters are nobody's, or not those of so many values.
+    /// None if the parameters are nobody's, or not those of so many values, or of such buckets.
+    /// `buckets`: their lengths, and how uneven they are.
     pub(super) fn from_parts(
         parameters: RangeParameters,
+        buckets: Option<(Vec<u32>, Vec<Uneven>)>,
         values: Vec<f64>,
     ) -> Option<RangeRelease> {
         // before the mechanism is built, lest a few bytes cost the work of millions of bins
@@ -157,10 +234,53 @@ impl RangeRelease {
         if !fit {
             return None;
         }
+        let buckets = match buckets {
+            None => None,
+            Some((lengths, uneven)) => {
+                let fit = lengths.len() == parameters.bins() && parameters.method().adds_up();
+                Some(Buckets::of_lengths(&lengths, uneven, MAX_AWARE_BINS).filter(|_| fit)?)
+            }
+        };
         let mechanism = match parameters.takes_work() {
             true => OnceCell::new(),
             false => parameters.mechanism().ok()?.into(),
         };
-        Some(RangeRelease { parameters, mechanism, values })
+        Some(RangeRelease { parameters, buckets, mechanism, values })
+    }
+}
+
+/// What postcard has written, and nothing after it.
+fn whole<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    let (read, rest) = postcard::take_from_bytes(body).ok()?;
+    rest.is_empty().then_some(read)
+}
+
+/// Answers by an [`AdaptiveEstimate`] of bins, or of buckets, within which rows are spread evenly.
+pub struct AdaptiveAnswers<'a> {
+    estimate: AdaptiveEstimate<'a>,
+    buckets: Option<&'a Buckets>,
+}
+
+impl AdaptiveAnswers<'_> {
+    /// N.
+    pub fn bins(&self) -> usize {
+        self.buckets.map_or(self.estimate.bins(), Buckets::bins)
+    }
+
+    /// Of a range within 0 .. N.
+    pub fn sum(&self, range: Range<usize>) -> f64 {
+        let Some(buckets) = self.buckets else { return self.estimate.sum(range) };
+        let up_to = |end| buckets.sum_up_to(end, |bucket| self.estimate.sum(0..bucket));
+        up_to(range.end) - up_to(range.start)
+    }
+
+    /// Of the truth of a range within 0 .. N, after all that was measured.
+    pub fn variance(&self, range: Range<usize>) -> f64 {
+        let Some(buckets) = self.buckets else { return self.estimate.variance(range) };
+        let measured = match buckets.shares(&range) {
+            Shares::Whole(buckets) => self.estimate.variance(buckets),
+            Shares::Parts(shares) => self.estimate.variance_of(&shares),
+        };
+        measured + buckets.bias(&range)
     }
 }

@@ -1,12 +1,9 @@
 //! A release together with the bins that it is about, and how it is written.
 
+use super::aware::Uneven;
 use super::bins::bounds::BinBounds;
-use super::bins::counts::Bins;
 use super::parameters::RangeParameters;
-use super::plan::RangePlan;
 use super::release::{RangeFormatError, RangeRelease};
-use crate::charge::Receipt;
-use crate::noise::RandomWords;
 use crate::work::{Paced, done};
 use serde::Deserialize;
 use std::fmt::{self, Write};
@@ -44,6 +41,12 @@ impl std::error::Error for DpRangesFormatError {}
 struct Text {
     lo: i64,
     hi: i64,
+    /// the lengths of what stands in place of the bins
+    #[serde(default)]
+    buckets: Option<Vec<u32>>,
+    /// of those
+    #[serde(default)]
+    uneven: Vec<Uneven>,
     parameters: RangeParameters,
     values: Vec<f64>,
 }
@@ -64,17 +67,11 @@ impl Read for Pieces<'_> {
     }
 }
 
-impl<P> Receipt<RangePlan, P> {
-    /// Measures a histogram and adds exact noise.
-    ///
-    /// # Panics
-    /// If the histogram is one over another number of bins.
-    pub fn release_bins<R: RandomWords + ?Sized>(self, truth: &Bins, words: &mut R) -> DpRanges {
-        DpRanges { bounds: truth.bounds(), release: self.release(truth.counts(), words) }
-    }
-}
-
 impl DpRanges {
+    pub(super) fn of(bounds: BinBounds, release: RangeRelease) -> DpRanges {
+        DpRanges { bounds, release }
+    }
+
     pub fn bounds(&self) -> BinBounds {
         self.bounds
     }
@@ -85,7 +82,7 @@ impl DpRanges {
     }
 
     fn new(lo: i64, hi: Option<i64>, release: RangeRelease) -> Option<DpRanges> {
-        let end = lo.checked_add(release.parameters().bins() as i64)?;
+        let end = lo.checked_add(release.bins() as i64)?;
         let bounds = BinBounds::new(lo, end).ok()?;
         hi.is_none_or(|hi| hi == end).then_some(DpRanges { bounds, release })
     }
@@ -94,9 +91,10 @@ impl DpRanges {
     pub fn parse(text: &str) -> Result<DpRanges, DpRangesFormatError> {
         let pieces = Pieces { rest: text.as_bytes() };
         let pieces = BufReader::with_capacity(PIECE, pieces);
-        let Text { lo, hi, parameters, values } =
+        let Text { lo, hi, buckets, uneven, parameters, values } =
             serde_json::from_reader(pieces).map_err(|_| DpRangesFormatError::Text)?;
-        let release = RangeRelease::from_parts(parameters, values);
+        let buckets = buckets.map(|lengths| (lengths, uneven));
+        let release = RangeRelease::from_parts(parameters, buckets, values);
         release
             .and_then(|release| DpRanges::new(lo, Some(hi), release))
             .ok_or(DpRangesFormatError::Bounds)
@@ -117,12 +115,18 @@ impl DpRanges {
         DpRanges::new(i64::from_le_bytes(*lo), None, release).ok_or(DpRangesFormatError::Bounds)
     }
 
-    /// `{"hi":100,"lo":0,"parameters":{"method": ...},"values":[...]}`.
+    /// `{"hi":100,"lo":0,"parameters":{"method": ...},"values":[...]}`, and first
+    /// `"buckets":[...],"uneven":[...]` if there are any.
     pub fn to_text(&self) -> String {
         let parameters = serde_json::json!(self.release.parameters());
         let (hi, lo) = (self.bounds.hi(), self.bounds.lo());
+        let buckets = self.release.stored_buckets().map(|(lengths, uneven)| {
+            let (lengths, uneven) = (serde_json::json!(lengths), serde_json::json!(uneven));
+            format!("\"buckets\":{lengths},\"uneven\":{uneven},")
+        });
+        let buckets = buckets.unwrap_or_default();
         let mut text =
-            format!("{{\"hi\":{hi},\"lo\":{lo},\"parameters\":{parameters},\"values\":[");
+            format!("{{{buckets}\"hi\":{hi},\"lo\":{lo},\"parameters\":{parameters},\"values\":[");
         for (i, &value) in self.release.values().iter().paced().enumerate() {
             text.push_str(if i == 0 { "" } else { "," });
             let _ = write!(text, "{}", serde_json::json!(value)); // into a string: cannot fail
@@ -134,23 +138,27 @@ impl DpRanges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charge::Receipt;
     use crate::noise::words_from_system;
     use crate::ranges::{
-        Calibration, MAX_CONVOLUTION_BINS, MethodChoice, RangeMethod, RangeRequest, TargetRanges,
-        Workload,
+        Bins, Calibration, MAX_CONVOLUTION_BINS, RangeMethod, ReleaseChoice, ReleasePlan,
+        ReleaseRequest, TargetRanges, Workload,
     };
     use crate::work::watched;
     use proptest::prelude::*;
 
-    fn plan(bins: i64, epsilon: f64, method: &str) -> RangePlan {
-        let method = MethodChoice::parse(method).unwrap();
-        let request = RangeRequest { bins, epsilon, delta: 1e-6, rows_per_unit: 1, method };
-        RangePlan::new(request).unwrap()
+    fn plan(bins: usize, epsilon: f64, method: &str) -> ReleasePlan {
+        let choice = ReleaseChoice::parse(method).unwrap();
+        let (bins, widths, delta, rows_per_unit) = (bins as i64, None, 1e-6, 1);
+        let negative = false;
+        let request =
+            ReleaseRequest { bins, widths, epsilon, delta, rows_per_unit, negative, choice };
+        ReleasePlan::new(request).unwrap()
     }
 
-    fn released(bins: i64, method: &str) -> DpRanges {
+    fn released(bins: usize, method: &str) -> DpRanges {
         let plan = plan(bins, 0.3, method);
-        let truth = Bins::empty(BinBounds::new(-3, bins - 3).unwrap());
+        let truth = Bins::empty(BinBounds::new(-3, bins as i64 - 3).unwrap());
         Receipt::uncharged(plan).release_bins(&truth, &mut words_from_system().unwrap())
     }
 
@@ -173,6 +181,7 @@ mod tests {
             (11, "cascade:3"),
             (12, "optimal"),
             (13, "minimax:prefix"),
+            (200, "aware:nodes"),
         ] {
             let value = released(bins, method);
             let text = value.to_text();
@@ -217,7 +226,9 @@ mod tests {
     /// A few bytes that ask for the strategy of a million bins.
     #[test]
     fn values_are_counted_before_anything_is_computed() {
-        let plan = plan(MAX_CONVOLUTION_BINS as i64, 1.0, "flat");
+        let ReleasePlan::Strategy(plan) = plan(MAX_CONVOLUTION_BINS, 1.0, "flat") else {
+            panic!("a strategy");
+        };
         let target = Some(TargetRanges::Workload(Workload::All));
         let flat = plan.parameters().clone();
         for method in [RangeMethod::Prefix, RangeMethod::Optimal, RangeMethod::Minimax] {
@@ -226,7 +237,7 @@ mod tests {
                 RangeParameters { method, calibration, target: target.clone(), ..flat.clone() };
             let values = vec![0.0; 3];
             let ask = &mut || panic!("work on {method:?}");
-            assert!(watched(ask, || RangeRelease::from_parts(parameters, values)).is_none());
+            assert!(watched(ask, || RangeRelease::from_parts(parameters, None, values)).is_none());
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::values::amounts::Amounts;
-use crate::ranges::{AdaptiveEstimate, MAX_ADAPTIVE_BINS, RangeMechanism, RangeRelease};
+use crate::ranges::{AdaptiveAnswers, MAX_ADAPTIVE_BINS, RangeRelease, ReleasePlan};
 use crate::work::poll;
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -34,8 +34,7 @@ impl Estimate {
 
     /// Error: sums that can be negative have no shape to be seen.
     pub(super) fn check_amounts(self, amounts: Option<&Amounts>) -> Result<()> {
-        let are_negative = amounts.is_some_and(|amounts| amounts.bounds.clamped(-1) < 0);
-        if self == Estimate::Unbiased || !are_negative {
+        if self == Estimate::Unbiased || !amounts.is_some_and(Amounts::can_be_negative) {
             return Ok(());
         }
         Err(invalid(
@@ -44,19 +43,18 @@ impl Estimate {
         ))
     }
 
-    /// Errors: a release by the mechanism has no such estimate.
-    pub(super) fn check(self, mechanism: &dyn RangeMechanism) -> Result<()> {
+    /// Errors: so many bins have no such estimate, or answers that do not add up.
+    fn check(self, bins: usize, adds_up: bool) -> Result<()> {
         if self == Estimate::Unbiased {
             return Ok(());
         }
-        let bins = mechanism.bins();
         if bins > MAX_ADAPTIVE_BINS {
             return Err(invalid(
                 format!("estimate adaptive takes up to {MAX_ADAPTIVE_BINS} bins, got {bins}"),
                 "Count in wider bins, or take estimate => 'unbiased'.",
             ));
         }
-        if mechanism.adds_up() {
+        if adds_up {
             return Ok(());
         }
         Err(invalid(
@@ -67,9 +65,9 @@ impl Estimate {
     }
 
     /// Errors: those of [`Estimate::check`]; so many answers would take too long after the charge.
-    pub(super) fn check_answers(self, mechanism: &dyn RangeMechanism, ranges: usize) -> Result<()> {
-        self.check(mechanism)?;
-        let cells = mechanism.bins();
+    pub(super) fn check_answers(self, plan: &ReleasePlan, ranges: usize) -> Result<()> {
+        let cells = plan.bins();
+        self.check(cells, plan.adds_up())?;
         if self == Estimate::Unbiased || ranges.saturating_mul(cells) <= MOST_AT_ONCE {
             return Ok(());
         }
@@ -97,7 +95,8 @@ impl Estimate {
 
     /// Of a stored release, with an error if it is a forged one.
     pub(super) fn of_bins(self, release: &RangeRelease) -> Result<Answers<'_>> {
-        self.check(release.mechanism().ok_or_else(forged)?)?;
+        let mechanism = release.mechanism().ok_or_else(forged)?;
+        self.check(mechanism.bins(), mechanism.adds_up())?;
         self.of(release, || vec![1.0; release.bins()]).ok_or_else(forged)
     }
 }
@@ -112,7 +111,7 @@ pub(super) fn forged() -> ErrorReport {
 /// What has answers.
 pub(super) enum Answers<'a> {
     Unbiased(&'a RangeRelease),
-    Adaptive(AdaptiveEstimate<'a>),
+    Adaptive(AdaptiveAnswers<'a>),
 }
 
 impl Answers<'_> {

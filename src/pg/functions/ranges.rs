@@ -11,8 +11,8 @@ use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::amounts::{AmountArguments, Amounts};
 use crate::pg::values::interval::{Axis, BinRange, Questions, RangeEnds, SqlRange};
 use crate::ranges::{
-    AmountUnit, BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangePlan, RangeRequest,
-    TargetRanges,
+    AmountUnit, BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangeRequest, ReleaseChoice,
+    ReleasePlan, ReleaseRequest, TargetRanges,
 };
 use pgrx::AnyNumeric;
 use pgrx::datum::Interval;
@@ -43,7 +43,11 @@ fn dp_range_release(
     parameters.extend(spent(epsilon, delta, method));
     parameters.insert("value_type".into(), "bigint".into());
     let promise = promised(name, dataset, parameters.into())?;
-    let plan = || plan(bins.bins(), epsilon, delta, method, truth.most(), None);
+    let plan = || {
+        let (bins, weight) = (bins.bins(), truth.most());
+        let line = Line { bins, widths: None, weight, negative: false };
+        plan(line, epsilon, delta, method, None)
+    };
     let Some(name) = dataset else {
         return uncharged(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
     };
@@ -93,7 +97,7 @@ fn check_counts_rows(dataset: &Dataset) -> Result<()> {
 }
 
 fn draw<P>(
-    receipt: Receipt<RangePlan, P>,
+    receipt: Receipt<ReleasePlan, P>,
     truth: &Bins,
     words: &mut SystemWords,
     progress: &Progress,
@@ -222,8 +226,14 @@ fn of_dataset(
         let weight = weight(dataset, amounts.as_ref())?;
         let (cells, questions) = joined(&questions);
         progress.phase(Phase::Planning);
-        let plan = plan(cells.count(), epsilon, delta, method, weight, Some(&questions))?;
-        estimate.check_answers(plan.mechanism(), questions.len())?;
+        let line = Line {
+            bins: cells.count(),
+            widths: Some(cells.widths().map(|width| width as u64).collect()),
+            weight,
+            negative: amounts.as_ref().is_some_and(Amounts::can_be_negative),
+        };
+        let plan = plan(line, epsilon, delta, method, Some(&questions))?;
+        estimate.check_answers(&plan, questions.len())?;
         progress.phase(Phase::Checking);
         asked.of_rows(
             |source| Ok((plan, source.prepare_bins(column, axis, bounds, amounts.as_ref())?)),
@@ -330,19 +340,45 @@ fn asked(ranges: &[SqlRange], type_oid: Oid) -> Result<Vec<AskedRange>> {
         .collect())
 }
 
+/// The bins, or the cells between the ends of ranges, that sums are released of.
+struct Line {
+    bins: usize,
+    /// How many bins each cell is.
+    widths: Option<Vec<u64>>,
+    /// See [`weight`].
+    weight: u32,
+    /// Whether amounts can be below 0.
+    negative: bool,
+}
+
 /// `questions`: what is asked, if that is known; what words do not say otherwise is made for it.
 fn plan(
-    bins: usize,
+    line: Line,
     epsilon: Option<f64>,
     delta: Option<f64>,
     method: Option<&str>,
-    rows_per_unit: u32,
     questions: Option<&[Range<usize>]>,
-) -> Result<RangePlan> {
-    let request = request(bins as i64, epsilon, delta, method, rows_per_unit, questions)?;
-    RangePlan::new(request).map_err(unfit_ranges)
+) -> Result<ReleasePlan> {
+    let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
+    let word = required(method, "method")?;
+    let mut choice = ReleaseChoice::parse(word).map_err(unfit_ranges)?;
+    made_for(choice.target(), questions);
+    let Line { bins, widths, weight: rows_per_unit, negative } = line;
+    let bins = bins as i64;
+    let request = ReleaseRequest { bins, widths, epsilon, delta, rows_per_unit, negative, choice };
+    ReleasePlan::new(request).map_err(unfit_ranges)
 }
 
+/// What words do not say otherwise is made for what is asked, if that is known.
+fn made_for(target: &mut TargetRanges, questions: Option<&[Range<usize>]>) {
+    if let Some(questions) = questions
+        && *target == TargetRanges::ALL
+    {
+        *target = TargetRanges::Ranges(questions.to_vec());
+    }
+}
+
+/// Of a strategy; see [`plan`].
 pub(super) fn request(
     bins: i64,
     epsilon: Option<f64>,
@@ -354,11 +390,7 @@ pub(super) fn request(
     let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
     let word = required(method, "method")?;
     let mut method = MethodChoice::parse(word).map_err(unfit_ranges)?;
-    if let Some(questions) = questions
-        && method.target == TargetRanges::ALL
-    {
-        method.target = TargetRanges::Ranges(questions.to_vec());
-    }
+    made_for(&mut method.target, questions);
     Ok(RangeRequest { bins, epsilon, delta, rows_per_unit, method })
 }
 

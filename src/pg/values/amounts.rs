@@ -108,6 +108,11 @@ fn number(text: &str) -> Value {
 }
 
 impl Amounts {
+    /// Whether there are amounts below 0.
+    pub(crate) fn can_be_negative(&self) -> bool {
+        self.bounds.clamped(-1) < 0
+    }
+
     /// What the ledger's entry shows.
     pub(crate) fn about(&self) -> Map<String, Value> {
         self.about.clone()

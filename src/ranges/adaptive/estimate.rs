@@ -28,7 +28,7 @@ const LEAST_VARIANCE: f64 = 1e-9;
 const MOST_STEPS: usize = 200;
 
 /// The estimates of the bins that see their shape, with their variances.
-pub struct AdaptiveEstimate<'a> {
+pub(in crate::ranges) struct AdaptiveEstimate<'a> {
     mechanism: &'a dyn RangeMechanism,
     differences: Differences,
     /// What the variances of sums are made of.
@@ -60,29 +60,39 @@ impl<'a> AdaptiveEstimate<'a> {
     }
 
     /// N.
-    pub fn bins(&self) -> usize {
+    pub(in crate::ranges) fn bins(&self) -> usize {
         self.mechanism.bins()
     }
 
     /// Of a range within 0 .. N.
-    pub fn sum(&self, range: Range<usize>) -> f64 {
+    pub(in crate::ranges) fn sum(&self, range: Range<usize>) -> f64 {
         self.sums[range.end] - self.sums[range.start]
     }
 
     /// Of the truth of a range within 0 .. N, after all that was measured.
-    pub fn variance(&self, range: Range<usize>) -> f64 {
+    pub(in crate::ranges) fn variance(&self, range: Range<usize>) -> f64 {
         if range.is_empty() {
             return 0.0;
         }
         let weights: Vec<f64> =
             (0..self.mechanism.bins()).map(|bin| f64::from(range.contains(&bin))).collect();
-        let unbiased = self.mechanism.variance(range);
-        let learned = self.mechanism.covariances(&weights).and_then(|covariances| {
-            let covariances = self.differences.of(&covariances);
-            let solution = self.solve(&self.spread, covariances.clone(), VARIANCE_TOLERANCE)?;
-            Some(dot(&covariances, &solution))
-        });
-        (unbiased - learned.unwrap_or(0.0)).max(0.0)
+        let learned = self.mechanism.covariances(&weights).map(|noise| self.learned(&noise));
+        (self.mechanism.variance(range) - learned.unwrap_or(0.0)).max(0.0)
+    }
+
+    /// Of the truth of the sum of the bins, each times its weight.
+    pub(in crate::ranges) fn variance_of(&self, weights: &[f64]) -> f64 {
+        // there are covariances, or there were no estimate
+        let noise = self.mechanism.covariances(weights);
+        noise.map_or(0.0, |noise| (dot(weights, &noise) - self.learned(&noise)).max(0.0))
+    }
+
+    /// What a variance is less for what is taken for known. `noise`: the covariances of the bins'
+    /// noise with that of the sum.
+    fn learned(&self, noise: &[f64]) -> f64 {
+        let noise = self.differences.of(noise);
+        let solution = self.solve(&self.spread, noise.clone(), VARIANCE_TOLERANCE);
+        solution.map_or(0.0, |solution| dot(&noise, &solution))
     }
 
     /// (P + H C H') y = `right`, by conjugate gradients, its diagonal as the preconditioner. None if
@@ -191,7 +201,7 @@ fn observed(
     observed
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(in crate::ranges) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

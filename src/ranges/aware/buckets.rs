@@ -1,0 +1,202 @@
+//! Runs of bins that are released as one, and how their sums are spread over their bins.
+
+use crate::work::Paced;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Buckets side by side, each with one bin or more; within one the rows are taken to be spread evenly.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::ranges) struct Buckets {
+    /// where the buckets begin, and the number of bins
+    ends: Vec<usize>,
+    /// how wide the first 0 ..= N bins are together
+    widths: Vec<u64>,
+    /// of nodes of some lengths, what [`within`](super::within::within) tells
+    uneven: Vec<Uneven>,
+}
+
+/// Nodes of a bucket, at multiples of their length: a range that holds the share s of one, by width, is
+/// off by s (1 - s) times the square, in the mean square.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(in crate::ranges) struct Uneven {
+    pub(super) length: u32,
+    pub(super) square: f64,
+}
+
+/// A place between bins: so much of a bucket lies before it, and all buckets before that one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place {
+    bucket: usize,
+    /// from 0 to less than 1
+    share: f64,
+}
+
+impl Buckets {
+    /// `lengths`: how many bins each has. `widths`: of the bins.
+    ///
+    /// # Panics
+    /// If the buckets have others than those bins.
+    pub(super) fn new(lengths: impl IntoIterator<Item = usize>, widths: &[u64]) -> Buckets {
+        let ends: Vec<usize> = sums(lengths);
+        assert_eq!(ends.last(), Some(&widths.len()), "buckets of other bins");
+        Buckets { ends, widths: sums(widths.iter().copied()), uneven: Vec::new() }
+    }
+
+    /// With what is known of how uneven they are.
+    pub(super) fn with(self, uneven: Vec<Uneven>) -> Buckets {
+        Buckets { uneven, ..self }
+    }
+
+    /// Whether so many bins from there on are of one bucket, which is longer than one.
+    pub(super) fn merges(&self, bin: usize, length: usize) -> bool {
+        let bucket = self.ends.partition_point(|end| *end <= bin) - 1;
+        length > 1 && bin + length <= self.ends[bucket + 1]
+    }
+
+    /// The mean square of what a range is off by besides noise, as it holds parts of buckets.
+    pub(in crate::ranges) fn bias(&self, range: &Range<usize>) -> f64 {
+        if range.is_empty() {
+            return 0.0;
+        }
+        let of_node = |node: usize, length: usize, square: f64| {
+            let (start, end) = (node * length, (node + 1) * length);
+            if end > self.bins() || !self.merges(start, length) {
+                return 0.0;
+            }
+            let width = |from: usize, to: usize| (self.widths[to] - self.widths[from]) as f64;
+            let share = width(start.max(range.start), end.min(range.end)) / width(start, end);
+            square * share * (1.0 - share)
+        };
+        let of_length = |uneven: &Uneven| {
+            let length = uneven.length as usize;
+            let (first, last) = (range.start / length, (range.end - 1) / length);
+            let rest = if last > first { of_node(last, length, uneven.square) } else { 0.0 };
+            of_node(first, length, uneven.square) + rest
+        };
+        self.uneven.iter().map(of_length).sum()
+    }
+
+    pub(in crate::ranges) fn uneven(&self) -> &[Uneven] {
+        &self.uneven
+    }
+
+    /// Of bins that are as wide. None if a bucket has no bin, or there is none, or there are too many
+    /// bins, or squares are below 0.
+    pub(in crate::ranges) fn of_lengths(
+        lengths: &[u32],
+        uneven: Vec<Uneven>,
+        most: usize,
+    ) -> Option<Buckets> {
+        let bins = lengths.iter().try_fold(0usize, |sum, length| {
+            let sum = sum + *length as usize;
+            (*length > 0 && sum <= most).then_some(sum)
+        })?;
+        let lengths = lengths.iter().map(|length| *length as usize);
+        let are_squares = |uneven: &Uneven| uneven.length > 0 && uneven.square >= 0.0;
+        let fit = bins > 0 && uneven.iter().all(are_squares);
+        fit.then(|| Buckets::new(lengths, &vec![1; bins]).with(uneven))
+    }
+
+    pub(in crate::ranges) fn count(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    /// N.
+    pub(in crate::ranges) fn bins(&self) -> usize {
+        self.widths.len() - 1
+    }
+
+    /// How many bins each has.
+    pub(in crate::ranges) fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.ends.windows(2).map(|ends| ends[1] - ends[0])
+    }
+
+    /// The buckets that have a part of a range of bins.
+    pub(super) fn around(&self, range: &Range<usize>) -> Range<usize> {
+        let first = self.ends.partition_point(|end| *end <= range.start) - 1;
+        let end = self.ends.partition_point(|end| *end < range.end);
+        first..end.max(first)
+    }
+
+    /// The sums over the bins of each.
+    pub(in crate::ranges) fn totals(&self, bins: &[f64]) -> Vec<f64> {
+        self.ends.windows(2).map(|ends| bins[ends[0]..ends[1]].iter().sum()).collect()
+    }
+
+    /// The buckets' counts from the bins'; sums beyond `u64` stay at its end.
+    pub(super) fn counts(&self, counts: &[u64]) -> Vec<u64> {
+        let buckets = self.ends.windows(2).paced().map(|ends| &counts[ends[0]..ends[1]]);
+        let sum = |bins: &[u64]| bins.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
+        buckets.map(sum).collect()
+    }
+
+    fn place(&self, bin: usize) -> Place {
+        let bucket = self.ends.partition_point(|end| *end <= bin) - 1;
+        let Some(end) = self.ends.get(bucket + 1) else { return Place { bucket, share: 0.0 } };
+        let start = self.widths[self.ends[bucket]];
+        let of = self.widths[*end] - start;
+        Place { bucket, share: (self.widths[bin] - start) as f64 / of as f64 }
+    }
+
+    /// The sum of the first so many bins. `up_to`: of the first so many buckets.
+    pub(in crate::ranges) fn sum_up_to(&self, bin: usize, up_to: impl Fn(usize) -> f64) -> f64 {
+        let Place { bucket, share } = self.place(bin);
+        let before = up_to(bucket);
+        if share == 0.0 { before } else { before + share * (up_to(bucket + 1) - before) }
+    }
+
+    /// How much of each bucket lies in a range of bins.
+    pub(in crate::ranges) fn shares(&self, range: &Range<usize>) -> Shares {
+        let (start, end) = (self.place(range.start), self.place(range.end));
+        if start.share == 0.0 && end.share == 0.0 {
+            return Shares::Whole(start.bucket..end.bucket);
+        }
+        let mut shares = vec![0.0; self.count()];
+        shares[start.bucket..end.bucket].fill(1.0);
+        if end.share > 0.0 {
+            shares[end.bucket] = end.share;
+        }
+        if start.share > 0.0 {
+            shares[start.bucket] -= start.share;
+        }
+        Shares::Parts(shares)
+    }
+
+    /// Of the place before each of 0 ..= N: the bucket that holds it, and what of it lies before.
+    pub(in crate::ranges) fn places(&self) -> impl Iterator<Item = (usize, f64)> {
+        (0..=self.bins()).paced().map(|bin| {
+            let Place { bucket, share } = self.place(bin);
+            (bucket, share)
+        })
+    }
+
+    /// The share that each bin has of its bucket.
+    pub(in crate::ranges) fn shares_of_bins(&self) -> impl Iterator<Item = (usize, f64)> {
+        (0..self.bins()).paced().map(|bin| {
+            let Place { bucket, .. } = self.place(bin);
+            let of = self.widths[self.ends[bucket + 1]] - self.widths[self.ends[bucket]];
+            (bucket, (self.widths[bin + 1] - self.widths[bin]) as f64 / of as f64)
+        })
+    }
+}
+
+/// What a range is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::ranges) enum Shares {
+    /// These buckets.
+    Whole(Range<usize>),
+    /// Of each bucket.
+    Parts(Vec<f64>),
+}
+
+/// The sums of the first 0, 1, 2, ... values.
+fn sums<T: Copy + Default + std::ops::Add<Output = T>>(
+    values: impl IntoIterator<Item = T>,
+) -> Vec<T> {
+    let mut sum = T::default();
+    let next = |value| {
+        sum = sum + value;
+        sum
+    };
+    std::iter::once(T::default()).chain(values.into_iter().map(next)).collect()
+}

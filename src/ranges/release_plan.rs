@@ -1,0 +1,168 @@
+//! What sums over a line of bins are released by: a strategy over the bins, or one that sees the data.
+
+use super::aware::plan::{AwarePlan, AwareRequest};
+use super::bins::counts::Bins;
+use super::bins::sums::SignedSums;
+use super::error::RangePlanError;
+use super::method::MethodChoice;
+use super::plan::RangePlan;
+use super::planner::RangeRequest;
+use super::release::RangeRelease;
+use super::released::DpRanges;
+use super::workload::{TargetRanges, Workload};
+use crate::charge::{Cost, Costs, Receipt};
+use crate::noise::RandomWords;
+
+/// What a user asks for, in words: `aware[:<workload>]`, or a [`MethodChoice`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReleaseChoice {
+    Strategy(MethodChoice),
+    /// Of buckets, with a strategy for such ranges.
+    Aware(TargetRanges),
+}
+
+impl ReleaseChoice {
+    /// Errors: the words are others.
+    pub fn parse(text: &str) -> Result<ReleaseChoice, RangePlanError> {
+        match ReleaseChoice::aware(text) {
+            Some(workload) => Ok(ReleaseChoice::Aware(TargetRanges::Workload(workload))),
+            None => MethodChoice::parse(text).map(ReleaseChoice::Strategy),
+        }
+    }
+
+    /// What buckets are to be good for; None for other words.
+    pub(super) fn aware(text: &str) -> Option<Workload> {
+        match text.split_once(':') {
+            None => (text == "aware").then_some(Workload::All),
+            Some((word, workload)) => (word == "aware").then(|| Workload::parse(workload))?,
+        }
+    }
+
+    /// For all ranges if the words do not say otherwise.
+    pub fn target(&mut self) -> &mut TargetRanges {
+        match self {
+            ReleaseChoice::Strategy(choice) => &mut choice.target,
+            ReleaseChoice::Aware(target) => target,
+        }
+    }
+}
+
+/// What a release of sums is asked for.
+#[derive(Debug, Clone)]
+pub struct ReleaseRequest {
+    /// Their number.
+    pub bins: i64,
+    /// See [`AwareRequest::widths`]; None for bins that are as wide.
+    pub widths: Option<Vec<u64>>,
+    pub epsilon: f64,
+    /// 0 for pure epsilon; a method without Gaussian noise leaves it unspent.
+    pub delta: f64,
+    /// See [`RangeRequest::rows_per_unit`].
+    pub rows_per_unit: u32,
+    /// Whether sums can be of amounts below 0.
+    pub negative: bool,
+    pub choice: ReleaseChoice,
+}
+
+/// A release of sums, settled from public arguments.
+pub enum ReleasePlan {
+    Strategy(RangePlan),
+    Aware(AwarePlan),
+}
+
+impl ReleasePlan {
+    /// Errors: see [`RangePlanError`]; each names its argument.
+    pub fn new(request: ReleaseRequest) -> Result<ReleasePlan, RangePlanError> {
+        let ReleaseRequest { bins, widths, epsilon, delta, rows_per_unit, negative, choice } =
+            request;
+        match choice {
+            ReleaseChoice::Strategy(method) => {
+                let request = RangeRequest { bins, epsilon, delta, rows_per_unit, method };
+                RangePlan::new(request).map(ReleasePlan::Strategy)
+            }
+            ReleaseChoice::Aware(_) if negative => Err(RangePlanError::AwareOfNegative),
+            ReleaseChoice::Aware(target) => {
+                let widths = match widths {
+                    Some(widths) => widths,
+                    None => vec![1; AwarePlan::checked_bins(bins)?],
+                };
+                let request = AwareRequest { widths, epsilon, delta, rows_per_unit, target };
+                AwarePlan::new(request).map(ReleasePlan::Aware)
+            }
+        }
+    }
+
+    /// N.
+    pub fn bins(&self) -> usize {
+        match self {
+            ReleasePlan::Strategy(plan) => plan.parameters().bins(),
+            ReleasePlan::Aware(plan) => plan.bins(),
+        }
+    }
+
+    /// Whether answers to ranges side by side add up to that to both.
+    pub fn adds_up(&self) -> bool {
+        match self {
+            ReleasePlan::Strategy(plan) => plan.mechanism().adds_up(),
+            ReleasePlan::Aware(_) => true,
+        }
+    }
+}
+
+impl ReleasePlan {
+    fn draw<R: RandomWords + ?Sized>(
+        self,
+        above: &[u64],
+        below: Option<&[u64]>,
+        words: &mut R,
+    ) -> RangeRelease {
+        match self {
+            ReleasePlan::Strategy(plan) => plan.draw(above, below, words),
+            ReleasePlan::Aware(plan) => {
+                assert!(below.is_none(), "buckets of amounts below 0");
+                plan.draw(above, words)
+            }
+        }
+    }
+}
+
+impl Costs for ReleasePlan {
+    fn cost(&self) -> Cost {
+        match self {
+            ReleasePlan::Strategy(plan) => plan.cost(),
+            ReleasePlan::Aware(plan) => plan.cost(),
+        }
+    }
+}
+
+impl<P> Receipt<ReleasePlan, P> {
+    /// Measures and adds exact noise. `counts`: of rows, one per bin.
+    ///
+    /// # Panics
+    /// If the counts are those of another number of bins.
+    pub fn release<R: RandomWords + ?Sized>(self, counts: &[u64], words: &mut R) -> RangeRelease {
+        self.into_mechanism().draw(counts, None, words)
+    }
+
+    /// Measures sums of amounts and adds exact noise. `sums`: one per bin, of amounts within the
+    /// bounds whose weight the plan is made for.
+    ///
+    /// # Panics
+    /// If the sums are those of another number of bins, or of amounts below 0 that the plan is not
+    /// made for.
+    pub fn release_sums<R: RandomWords + ?Sized>(
+        self,
+        sums: &SignedSums,
+        words: &mut R,
+    ) -> RangeRelease {
+        self.into_mechanism().draw(&sums.above, sums.below.as_deref(), words)
+    }
+
+    /// Measures a histogram and adds exact noise.
+    ///
+    /// # Panics
+    /// If the histogram is one over another number of bins.
+    pub fn release_bins<R: RandomWords + ?Sized>(self, truth: &Bins, words: &mut R) -> DpRanges {
+        DpRanges::of(truth.bounds(), self.release(truth.counts(), words))
+    }
+}
