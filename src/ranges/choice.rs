@@ -4,7 +4,6 @@ use super::error::{Dimensions, RangePlanError};
 use super::method::{MethodChoice, RangeMethod};
 use super::parameters::on_grid;
 use super::plane::grid::CellGrid;
-use super::release_plan::ReleaseChoice;
 use super::trees::budgets::LevelBudgets;
 use super::workload::{TargetRanges, Workload};
 use std::fmt;
@@ -82,6 +81,40 @@ impl MethodChoice {
     /// Whether the choice depends on its target.
     pub fn has_target(&self) -> bool {
         self.method.is_none_or(RangeMethod::has_target)
+    }
+}
+
+/// What a user asks for, in words: `aware[:<workload>]`, or a [`MethodChoice`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReleaseChoice {
+    Strategy(MethodChoice),
+    /// Of buckets, with a strategy for such ranges.
+    Aware(TargetRanges),
+}
+
+impl ReleaseChoice {
+    /// Errors: the words are others.
+    pub fn parse(text: &str) -> Result<ReleaseChoice, RangePlanError> {
+        match ReleaseChoice::aware(text) {
+            Some(workload) => Ok(ReleaseChoice::Aware(TargetRanges::Workload(workload))),
+            None => MethodChoice::parse(text).map(ReleaseChoice::Strategy),
+        }
+    }
+
+    /// What buckets are to be good for; None for other words.
+    fn aware(text: &str) -> Option<Workload> {
+        match text.split_once(':') {
+            None => (text == "aware").then_some(Workload::All),
+            Some((word, workload)) => (word == "aware").then(|| Workload::parse(workload))?,
+        }
+    }
+
+    /// For all ranges if the words do not say otherwise.
+    pub fn target(&mut self) -> &mut TargetRanges {
+        match self {
+            ReleaseChoice::Strategy(choice) => &mut choice.target,
+            ReleaseChoice::Aware(target) => target,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is released: all that answers and their variances follow from.
 
 use super::adaptive::estimate::{AdaptiveEstimate, dot};
-use super::aware::{Buckets, Shares, Uneven};
+use super::buckets::{Buckets, Shares, Uneven};
 use super::limits::MAX_AWARE_BINS;
 use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};

@@ -3,49 +3,14 @@
 use super::aware::plan::{AwarePlan, AwareRequest};
 use super::bins::counts::Bins;
 use super::bins::sums::SignedSums;
+use super::choice::ReleaseChoice;
 use super::error::RangePlanError;
-use super::method::MethodChoice;
 use super::plan::RangePlan;
 use super::planner::RangeRequest;
 use super::release::RangeRelease;
 use super::released::DpRanges;
-use super::workload::{TargetRanges, Workload};
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::RandomWords;
-
-/// What a user asks for, in words: `aware[:<workload>]`, or a [`MethodChoice`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReleaseChoice {
-    Strategy(MethodChoice),
-    /// Of buckets, with a strategy for such ranges.
-    Aware(TargetRanges),
-}
-
-impl ReleaseChoice {
-    /// Errors: the words are others.
-    pub fn parse(text: &str) -> Result<ReleaseChoice, RangePlanError> {
-        match ReleaseChoice::aware(text) {
-            Some(workload) => Ok(ReleaseChoice::Aware(TargetRanges::Workload(workload))),
-            None => MethodChoice::parse(text).map(ReleaseChoice::Strategy),
-        }
-    }
-
-    /// What buckets are to be good for; None for other words.
-    pub(super) fn aware(text: &str) -> Option<Workload> {
-        match text.split_once(':') {
-            None => (text == "aware").then_some(Workload::All),
-            Some((word, workload)) => (word == "aware").then(|| Workload::parse(workload))?,
-        }
-    }
-
-    /// For all ranges if the words do not say otherwise.
-    pub fn target(&mut self) -> &mut TargetRanges {
-        match self {
-            ReleaseChoice::Strategy(choice) => &mut choice.target,
-            ReleaseChoice::Aware(target) => target,
-        }
-    }
-}
 
 /// What a release of sums is asked for.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! A release together with the bins that it is about, and how it is written.
 
-use super::aware::Uneven;
 use super::bins::bounds::BinBounds;
+use super::buckets::Uneven;
 use super::parameters::RangeParameters;
 use super::release::{RangeFormatError, RangeRelease};
 use crate::work::{Paced, done};

@@ -4,7 +4,7 @@
 //! With an eighth of the budget it is measured how far the bins of each possible bucket are from a
 //! uniform density ([`deviations`]); what came of that, noisy as it is, decides which buckets are
 //! released ([`partition`]), with the rest of the budget and the best strategy for so many, and their
-//! sums are spread evenly over their bins ([`buckets`]). Fewer counts have less noise, but what is
+//! sums are spread evenly over their bins ([`Buckets`](super::buckets::Buckets)). Fewer counts have less noise, but what is
 //! uneven within a bucket is lost: answers are biased, and nothing is known of by how much.
 //!
 //! This is DAWA (Li, Hay, Miklau, Wang 2014) with another first stage. There the partition is the
@@ -17,12 +17,9 @@
 //! moves by 1, and of buckets of few lengths, of which it lies in one each. So the noise is of scale
 //! lengths / epsilon, and whatever is made of it is post-processing.
 
-mod buckets;
 mod deviations;
 mod partition;
 pub(super) mod plan;
 #[cfg(test)]
 mod properties;
 mod within;
-
-pub(super) use buckets::{Buckets, Shares, Uneven};

@@ -5,8 +5,8 @@
 //! is noise, and to merge what holds unevenly costs a bias once, where noise is in every answer. A bin
 //! by itself deviates by nothing.
 
-use super::buckets::Buckets;
 use super::deviations::Deviations;
+use crate::ranges::buckets::Buckets;
 use crate::ranges::measurements::CountMechanism;
 use crate::work::Paced;
 

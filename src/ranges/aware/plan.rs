@@ -1,12 +1,12 @@
 //! What a release of buckets will do, settled from public arguments, and the release.
 
-use super::buckets::Buckets;
 use super::deviations::{self, Deviations};
 use super::partition::partition;
 use super::within::within;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::RandomWords;
 use crate::privacy::{Epsilon, rho_of_pure};
+use crate::ranges::buckets::Buckets;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::error::RangePlanError;
 use crate::ranges::limits::MAX_AWARE_BINS;

@@ -1,12 +1,12 @@
 //! What a release of buckets spends, what a row moves, and how far off its answers are.
 
-use super::buckets::{Buckets, Shares};
 use super::deviations::Deviations;
 use super::partition::partition;
 use super::plan::{AwarePlan, AwareRequest};
 use super::within::within;
 use crate::charge::{Costs, Receipt};
 use crate::noise::words_from_system;
+use crate::ranges::buckets::{Buckets, Shares};
 use crate::ranges::calibration::Calibration;
 use crate::ranges::measurements::CountMechanism;
 use crate::ranges::noise::NoiseParameter;

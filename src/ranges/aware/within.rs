@@ -8,8 +8,8 @@
 //! is that excess. Single excesses are below the noise, so what is known is their mean over all nodes of
 //! a length in buckets. That is low, as what measured little was merged: its standard error is added.
 
-use super::buckets::{Buckets, Uneven};
 use super::deviations::{Deviations, FACTOR as PARTS};
+use crate::ranges::buckets::{Buckets, Uneven};
 use crate::ranges::measurements::CountMechanism;
 
 /// Mean squares are larger than squares of means: by 2 if excesses were exponentially distributed, by

@@ -6,19 +6,19 @@ use std::ops::Range;
 
 /// Buckets side by side, each with one bin or more; within one the rows are taken to be spread evenly.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::ranges) struct Buckets {
+pub(super) struct Buckets {
     /// where the buckets begin, and the number of bins
     ends: Vec<usize>,
     /// how wide the first 0 ..= N bins are together
     widths: Vec<u64>,
-    /// of nodes of some lengths, what [`within`](super::within::within) tells
+    /// of nodes of some lengths, what [`within`](super::aware) tells
     uneven: Vec<Uneven>,
 }
 
 /// Nodes of a bucket, at multiples of their length: a range that holds the share s of one, by width, is
 /// off by s (1 - s) times the square, in the mean square.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(in crate::ranges) struct Uneven {
+pub(super) struct Uneven {
     pub(super) length: u32,
     pub(super) square: f64,
 }
@@ -54,7 +54,7 @@ impl Buckets {
     }
 
     /// The mean square of what a range is off by besides noise, as it holds parts of buckets.
-    pub(in crate::ranges) fn bias(&self, range: &Range<usize>) -> f64 {
+    pub(super) fn bias(&self, range: &Range<usize>) -> f64 {
         if range.is_empty() {
             return 0.0;
         }
@@ -76,17 +76,13 @@ impl Buckets {
         self.uneven.iter().map(of_length).sum()
     }
 
-    pub(in crate::ranges) fn uneven(&self) -> &[Uneven] {
+    pub(super) fn uneven(&self) -> &[Uneven] {
         &self.uneven
     }
 
     /// Of bins that are as wide. None if a bucket has no bin, or there is none, or there are too many
     /// bins, or squares are below 0.
-    pub(in crate::ranges) fn of_lengths(
-        lengths: &[u32],
-        uneven: Vec<Uneven>,
-        most: usize,
-    ) -> Option<Buckets> {
+    pub(super) fn of_lengths(lengths: &[u32], uneven: Vec<Uneven>, most: usize) -> Option<Buckets> {
         let bins = lengths.iter().try_fold(0usize, |sum, length| {
             let sum = sum + *length as usize;
             (*length > 0 && sum <= most).then_some(sum)
@@ -97,17 +93,17 @@ impl Buckets {
         fit.then(|| Buckets::new(lengths, &vec![1; bins]).with(uneven))
     }
 
-    pub(in crate::ranges) fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.ends.len() - 1
     }
 
     /// N.
-    pub(in crate::ranges) fn bins(&self) -> usize {
+    pub(super) fn bins(&self) -> usize {
         self.widths.len() - 1
     }
 
     /// How many bins each has.
-    pub(in crate::ranges) fn lengths(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
         self.ends.windows(2).map(|ends| ends[1] - ends[0])
     }
 
@@ -119,7 +115,7 @@ impl Buckets {
     }
 
     /// The sums over the bins of each.
-    pub(in crate::ranges) fn totals(&self, bins: &[f64]) -> Vec<f64> {
+    pub(super) fn totals(&self, bins: &[f64]) -> Vec<f64> {
         self.ends.windows(2).map(|ends| bins[ends[0]..ends[1]].iter().sum()).collect()
     }
 
@@ -139,14 +135,14 @@ impl Buckets {
     }
 
     /// The sum of the first so many bins. `up_to`: of the first so many buckets.
-    pub(in crate::ranges) fn sum_up_to(&self, bin: usize, up_to: impl Fn(usize) -> f64) -> f64 {
+    pub(super) fn sum_up_to(&self, bin: usize, up_to: impl Fn(usize) -> f64) -> f64 {
         let Place { bucket, share } = self.place(bin);
         let before = up_to(bucket);
         if share == 0.0 { before } else { before + share * (up_to(bucket + 1) - before) }
     }
 
     /// How much of each bucket lies in a range of bins.
-    pub(in crate::ranges) fn shares(&self, range: &Range<usize>) -> Shares {
+    pub(super) fn shares(&self, range: &Range<usize>) -> Shares {
         let (start, end) = (self.place(range.start), self.place(range.end));
         if start.share == 0.0 && end.share == 0.0 {
             return Shares::Whole(start.bucket..end.bucket);
@@ -163,7 +159,7 @@ impl Buckets {
     }
 
     /// Of the place before each of 0 ..= N: the bucket that holds it, and what of it lies before.
-    pub(in crate::ranges) fn places(&self) -> impl Iterator<Item = (usize, f64)> {
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, f64)> {
         (0..=self.bins()).paced().map(|bin| {
             let Place { bucket, share } = self.place(bin);
             (bucket, share)
@@ -171,7 +167,7 @@ impl Buckets {
     }
 
     /// The share that each bin has of its bucket.
-    pub(in crate::ranges) fn shares_of_bins(&self) -> impl Iterator<Item = (usize, f64)> {
+    pub(super) fn shares_of_bins(&self) -> impl Iterator<Item = (usize, f64)> {
         (0..self.bins()).paced().map(|bin| {
             let Place { bucket, .. } = self.place(bin);
             let of = self.widths[self.ends[bucket + 1]] - self.widths[self.ends[bucket]];
@@ -182,7 +178,7 @@ impl Buckets {
 
 /// What a range is made of.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::ranges) enum Shares {
+pub(super) enum Shares {
     /// These buckets.
     Whole(Range<usize>),
     /// Of each bucket.
