@@ -72,7 +72,7 @@ COMMENT ON FUNCTION @extschema@.dp_stream_confirm(text, text, bigint) IS
 CREATE FUNCTION @extschema@.dp_explain_stream(
         horizon bigint, epsilon float8, delta float8 DEFAULT 0)
     RETURNS TABLE (method text, branching int, levels int, mean_variance float8,
-                   max_variance float8)
+                   max_variance float8, count_variance float8)
     AS 'MODULE_PATHNAME', 'dp_explain_stream_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 1;
 COMMENT ON FUNCTION @extschema@.dp_explain_stream(bigint, float8, float8) IS
-    'the exact variance of the running totals of a stream, before anything is spent';
+    'the exact variances of the totals and counts of a stream, before anything is spent';

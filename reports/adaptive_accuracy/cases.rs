@@ -25,6 +25,8 @@ const OF_90_PERCENT: f64 = 1.6449;
 pub struct Case {
     pub prefixes: bool,
     pub delta: f64,
+    /// How many bins of the histogram are one.
+    pub joined: usize,
 }
 
 /// Sums over all answers.
@@ -60,8 +62,9 @@ impl Errors {
 }
 
 pub fn cases() -> Vec<Case> {
-    let of = |delta| [true, false].map(|prefixes| Case { prefixes, delta });
-    [0.0, DELTA].into_iter().flat_map(of).collect()
+    let of = |delta| [true, false].map(|prefixes| Case { prefixes, delta, joined: 1 });
+    let coarser = [4, 16].map(|joined| Case { prefixes: false, delta: 0.0, joined });
+    [0.0, DELTA].into_iter().flat_map(of).chain(coarser).collect()
 }
 
 impl Case {
@@ -94,8 +97,9 @@ impl Case {
     ) -> Result<Errors, String> {
         let mut random = ChaCha20Rng::seed_from_u64(SEED);
         random.set_stream(place);
-        let bins = histogram.bins();
         let counts = histogram.sample((signal / EPSILON) as u64, &mut random)?;
+        let counts: Vec<u64> = counts.chunks(self.joined).map(|bins| bins.iter().sum()).collect();
+        let bins = counts.len();
         let released = |method: &str, random: &mut ChaCha20Rng| {
             let plan = self.plan(bins, method).map_err(|e| e.to_string())?;
             Ok::<_, String>(Receipt::uncharged(plan).release(&counts, random))

@@ -23,7 +23,10 @@ before the methods were made; the constants of `aware` were found on 40 others.
 
 DAWA is that of the paper with the noise that its proof needs, a quarter of ε for the partition, our own
 best strategy (`auto`) over its buckets, and what helped most to find these of all that the proof allows
-([dawa.rs](../reports/adaptive_accuracy/dawa.rs)). It has no form with a δ.
+([dawa.rs](../reports/adaptive_accuracy/dawa.rs)). It has no form with a δ, and `aware` leaves it unspent.
+
+*Both* are adaptive estimates of a release by `aware`. At the end are the same histograms with fewer bins, of which
+4 or 16 are one.
 
 Errors are root mean squares over the ranges and releases, divided by those of `'unbiased'`: below 1 is
 better than it. Means are geometric.
@@ -47,10 +50,14 @@ better than it. Means are geometric.
 fn section(text: &mut String, results: &Results, place: usize, case: &Case) {
     let asked = if case.prefixes { "Prefixes" } else { "Random ranges" };
     let (method, aware) = (case.method(), case.aware());
+    let bins = match case.joined {
+        1 => String::new(),
+        joined => format!(", {} bins", results.histograms[0].bins().div_ceil(joined)),
+    };
     let privacy = if case.delta == 0.0 { "pure ε".into() } else { format!("δ = {DELTA}") };
     let _ = write!(
         text,
-        "\n## {asked}, {privacy}\n\n`method => '{method}'` and `'{aware}'`.\n\n| ε times rows |"
+        "\n## {asked}, {privacy}{bins}\n\n`method => '{method}'` and `'{aware}'`.\n\n| ε times rows |"
     );
     SIGNALS.iter().for_each(|signal| {
         let _ = write!(text, " 10^{} |", signal.log10().round());

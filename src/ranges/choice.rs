@@ -97,7 +97,10 @@ impl ReleaseChoice {
     pub fn parse(text: &str) -> Result<ReleaseChoice, RangePlanError> {
         match ReleaseChoice::aware(text) {
             Some(workload) => Ok(ReleaseChoice::Aware(TargetRanges::Workload(workload))),
-            None => MethodChoice::parse(text).map(ReleaseChoice::Strategy),
+            None => match read(text) {
+                Some(choice) => Ok(ReleaseChoice::Strategy(choice)),
+                None => Err(RangePlanError::MethodOfRelease { word: text.to_string() }),
+            },
         }
     }
 

@@ -70,6 +70,10 @@ pub enum RangePlanError {
         word: String,
         dimensions: Dimensions,
     },
+    /// The same where buckets could be released, too.
+    MethodOfRelease {
+        word: String,
+    },
     /// More bins than the method takes.
     MethodBins {
         method: RangeMethod,
@@ -119,11 +123,9 @@ impl fmt::Display for RangePlanError {
                 "the number of bins for method \"aware\" must be from 1 to {MAX_AWARE_BINS}, got \
                  {value}"
             ),
-            RangePlanError::Aware => write!(
-                f,
-                "method \"aware\" has no meaning here: what it measures, and how well, depends on the \
-                 data"
-            ),
+            RangePlanError::Aware => {
+                write!(f, "method \"aware\" is one of dp_range_sums and dp_range_release alone")
+            }
             RangePlanError::AwareOfNegative => {
                 write!(f, "method \"aware\" has no meaning for amounts below 0")
             }
@@ -144,7 +146,8 @@ impl fmt::Display for RangePlanError {
             RangePlanError::DeltaMissing { method, .. } => {
                 write!(f, "delta must be positive for method \"{}\", got 0", method.word())
             }
-            RangePlanError::Method { word, dimensions: Dimensions::One } => {
+            RangePlanError::Method { word, dimensions: Dimensions::One }
+            | RangePlanError::MethodOfRelease { word } => {
                 write!(f, "method: unknown word \"{word}\"")
             }
             RangePlanError::Method { word, dimensions: Dimensions::Two } => {
@@ -203,8 +206,8 @@ impl RangePlanError {
                 "Choose wider bins or narrower bounds.".into()
             }
             RangePlanError::Aware => {
-                "It is one of dp_range_sums and dp_range_release; docs/adaptive-accuracy.md tells how \
-                 well it did on real data."
+                "What it measures depends on the data, so nothing can be told of it beforehand, and it \
+                 has no form for regions. It pays below some ten rows times epsilon for each bin."
                     .into()
             }
             RangePlanError::AwareOfNegative => {
@@ -234,7 +237,8 @@ impl RangePlanError {
                 let pure = dimensions.methods().into_iter().filter(|method| method.is_pure());
                 format!("Methods that need no delta: {}.", listed(pure))
             }
-            RangePlanError::Method { dimensions, .. } => valid_methods(*dimensions),
+            RangePlanError::Method { dimensions, .. } => valid_methods(*dimensions, false),
+            RangePlanError::MethodOfRelease { .. } => valid_methods(Dimensions::One, true),
             RangePlanError::Branching { dimensions: Dimensions::One, .. } => {
                 "Leave it out for the one with the least mean variance over all ranges.".into()
             }
@@ -265,7 +269,7 @@ impl RangePlanError {
     }
 }
 
-fn valid_methods(dimensions: Dimensions) -> String {
+fn valid_methods(dimensions: Dimensions, aware: bool) -> String {
     let methods = dimensions.methods();
     let words = listed(methods.iter().copied());
     let mut branching: Vec<RangeMethod> = methods;
@@ -276,11 +280,14 @@ fn valid_methods(dimensions: Dimensions) -> String {
         Dimensions::One => {
             let budgets = LevelBudgets::WORDS.map(|(word, _)| word).join(", ");
             let workloads = Workload::WORDS.map(|(word, _)| word).join(", ");
+            let (words, made_for) = match aware {
+                true => (format!("{words}, aware"), "auto, optimal, minimax and aware"),
+                false => (words, "auto, optimal and minimax"),
+            };
             format!(
                 "Valid methods: auto, {words}; {branching} and {last} also with a branching \
-                 factor, trees with budgets ({budgets}), auto, optimal and minimax with a \
-                 workload ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"; \
-                 dp_range_sums and dp_range_release also take aware, with a workload or without."
+                 factor, trees with budgets ({budgets}), {made_for} with a \
+                 workload ({workloads}), as in \"tree_consistent:16:optimised\" or \"optimal:prefix\"."
             )
         }
         Dimensions::Two => format!(

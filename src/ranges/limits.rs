@@ -14,5 +14,8 @@ pub const MAX_WEIGHTED_BINS: usize = 1 << 14;
 /// The most bins of estimates that see the shape: those take about 300 bytes of memory a bin.
 pub const MAX_ADAPTIVE_BINS: usize = 1 << 20;
 
+/// The fewest bins of which buckets are found: of 4 each.
+pub const MIN_AWARE_BINS: usize = 64;
+
 /// The most bins of which buckets are found, by about 100 bytes of memory a bin.
 pub const MAX_AWARE_BINS: usize = 1 << 20;

@@ -59,6 +59,7 @@ pub use explain::{ExplainRequest, ExplainedMethod, explain};
 pub use explain_rectangles::{ExplainRectangles, ExplainedRectangles, explain_rectangles};
 pub use limits::{
     MAX_ADAPTIVE_BINS, MAX_AWARE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_WEIGHTED_BINS,
+    MIN_AWARE_BINS,
 };
 pub use measurements::{CountMechanism, Loss, MeasurementGroup, Measurements, Sensitivity};
 pub use mechanism::{RangeMechanism, Split};

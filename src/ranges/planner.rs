@@ -125,26 +125,22 @@ pub(super) fn spending(
     Ok(Spending { gaussian: Some(Zcdp { delta, rho }), ..pure })
 }
 
-/// The plan of the least mean variance over the target, with the one kind of noise of the spending:
-/// for bins whose answers to adjacent ranges add up. Its loss is that of the spending.
+/// The plan of the least mean variance over the target with discrete Laplace noise, among those whose
+/// answers to adjacent ranges add up. Its loss is that of the spending, which is pure.
 ///
 /// Errors: none if [`Spending::check_a_count`] has none, as every bin by itself is a method.
 ///
 /// # Panics
 /// If there are no bins, or more than [`MAX_BINS`].
-pub(super) fn best_of_one_noise(
+pub(super) fn best_of_laplace(
     bins: usize,
     spending: Spending,
     target: TargetRanges,
 ) -> Result<RangePlan, RangePlanError> {
     let line = BinLine(u32::try_from(bins).expect("so many bins"));
-    let has_noise = |method: RangeMethod| match spending.gaussian {
-        Some(_) => method.is_gaussian(),
-        None => method.is_pure(),
-    };
-    let choices = MethodChoice::suitable(bins as i64, spending.delta(), &target);
+    let choices = MethodChoice::suitable(bins as i64, 0.0, &target);
     let candidates = choices.filter_map(|choice| {
-        let method = choice.method.filter(|method| method.adds_up() && has_noise(*method))?;
+        let method = choice.method.filter(|method| method.adds_up())?;
         Some(MethodForm { method, choice, spending })
     });
     best_plan(line, candidates.collect(), |plan, target| plan.mechanism().mean_over(target))

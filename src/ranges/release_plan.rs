@@ -6,7 +6,7 @@ use super::bins::sums::SignedSums;
 use super::choice::ReleaseChoice;
 use super::error::RangePlanError;
 use super::plan::RangePlan;
-use super::planner::RangeRequest;
+use super::planner::{self, RangeRequest};
 use super::release::RangeRelease;
 use super::released::DpRanges;
 use crate::charge::{Cost, Costs, Receipt};
@@ -47,11 +47,13 @@ impl ReleasePlan {
             }
             ReleaseChoice::Aware(_) if negative => Err(RangePlanError::AwareOfNegative),
             ReleaseChoice::Aware(target) => {
+                // that delta is one, of which nothing is spent
+                planner::spending(epsilon, delta, rows_per_unit)?;
                 let widths = match widths {
                     Some(widths) => widths,
                     None => vec![1; AwarePlan::checked_bins(bins)?],
                 };
-                let request = AwareRequest { widths, epsilon, delta, rows_per_unit, target };
+                let request = AwareRequest { widths, epsilon, rows_per_unit, target };
                 AwarePlan::new(request).map(ReleasePlan::Aware)
             }
         }
@@ -63,6 +65,11 @@ impl ReleasePlan {
             ReleasePlan::Strategy(plan) => plan.parameters().bins(),
             ReleasePlan::Aware(plan) => plan.bins(),
         }
+    }
+
+    /// Whether it is to find buckets, and there are too few bins for any.
+    pub fn has_too_few_bins(&self) -> bool {
+        matches!(self, ReleasePlan::Aware(plan) if !plan.looks_for_buckets())
     }
 
     /// Whether answers to ranges side by side add up to that to both.

@@ -60,21 +60,14 @@ impl Spending {
         Spending { gaussian: None, ..self }
     }
 
-    /// A share of it and the rest, which compose sequentially, each with the kind of noise of the
-    /// whole.
+    /// A share of a pure one and the rest, which compose sequentially.
     ///
     /// # Panics
     /// If the share is not between 0 and 1.
     pub(super) fn divided(self, share: f64) -> (Spending, Spending) {
-        let part = |share: f64| match self.gaussian {
-            None => {
-                let epsilon = Epsilon::new(self.epsilon.whole() * share * (1.0 - MARGIN));
-                Spending { epsilon: epsilon.expect("a share of an epsilon"), ..self }
-            }
-            Some(Zcdp { delta, rho }) => {
-                let rho = rho * share * (1.0 - MARGIN);
-                Spending { gaussian: Some(Zcdp { delta, rho }), ..self }
-            }
+        let part = |share: f64| {
+            let epsilon = Epsilon::new(self.epsilon.whole() * share * (1.0 - MARGIN));
+            Spending { epsilon: epsilon.expect("a share of an epsilon"), ..self.pure() }
         };
         (part(share), part(1.0 - share))
     }
@@ -82,16 +75,6 @@ impl Spending {
     /// Errors: the noise of a count that has all of it cannot be sampled.
     pub(super) fn check_a_count(self) -> Result<(), ScaleError> {
         self.on_groups(&[1.0])?.calibration.noise_per_group().map(drop)
-    }
-
-    /// Of a count that has all of it.
-    pub(super) fn variance_of_a_count(self) -> f64 {
-        let rows = f64::from(self.rows_per_unit);
-        rows * rows
-            * match self.gaussian {
-                None => 2.0 / self.epsilon.value().powi(2),
-                Some(Zcdp { rho, .. }) => 1.0 / (2.0 * rho),
-            }
     }
 
     /// Groups of measurements, one per share, of which a row moves one of each, by 1. The shares

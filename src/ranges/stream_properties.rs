@@ -109,10 +109,17 @@ fn answers_are_unbiased_with_the_variances_stated() {
                 let sum: u64 = counts[range.clone()].iter().sum();
                 let answer = mechanism.sum_of(&truth, range.clone());
                 assert!((answer - sum as f64).abs() < 1e-6, "{context}: {answer} {sum}");
-                let squares = responses.iter().zip(&variances).map(|(ticks, variance)| {
-                    variance * (mechanism.sum_of(ticks, range.clone()) / unit as f64).powi(2)
+                let variance_by = |sum: &dyn Fn(&[Tick]) -> f64| -> f64 {
+                    let squares = responses.iter().zip(&variances);
+                    squares.map(|(ticks, v)| v * (sum(ticks) / unit as f64).powi(2)).sum()
+                };
+                let expected = variance_by(&|ticks| mechanism.sum_of(ticks, range.clone()));
+                let of_totals = variance_by(&|ticks| {
+                    let total = |end| mechanism.sum_of(ticks, 0..end);
+                    total(range.end) - total(range.start)
                 });
-                let (expected, stated) = (squares.sum::<f64>(), mechanism.variance_of(range));
+                let stated = mechanism.variance_of(range);
+                assert!(stated <= of_totals * (1.0 + 1e-9), "{context}: {stated} {of_totals}");
                 assert!(
                     (stated - expected).abs() <= 1e-9 * expected,
                     "{context}: {stated} {expected}"

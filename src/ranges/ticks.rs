@@ -77,6 +77,14 @@ pub trait TickMechanism: CountMechanism {
     /// The variance of that; 0 for an empty range.
     fn variance_of(&self, range: Range<usize>) -> f64;
 
+    /// The mean and maximum of the variances of single counts.
+    fn spread_of_counts(&self) -> Spread {
+        Spread::of((0..self.horizon()).map(|tick| {
+            done(UNITS_PER_VARIANCE);
+            self.variance_of(tick..tick + 1)
+        }))
+    }
+
     /// The mean and maximum of the variances of the sums of all counts up to each tick.
     fn spread_of_prefixes(&self) -> Spread {
         Spread::of(Workload::Prefix.ranges(self.horizon()).map(|range| {

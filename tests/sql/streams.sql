@@ -18,7 +18,7 @@ CREATE FUNCTION ticked(stream text) RETURNS text LANGUAGE sql
 RETURN (SELECT string_agg(round(count)::bigint::text, ' ' ORDER BY tick) FROM dp_stream_tick('visits', stream));
 
 -- what it would be like costs nothing
-SELECT method, branching, levels, round(mean_variance::numeric, 3) AS mean, round(max_variance::numeric, 3) AS max
+SELECT method, branching, levels, round(mean_variance::numeric, 3) AS mean, round(max_variance::numeric, 3) AS max, round(count_variance::numeric, 3) AS of_a_count
   FROM unnest('{0,1e-9}'::float8[]) AS delta, dp_explain_stream(100, 1, delta);
 SELECT method, branching, levels, mean_variance = max_variance AS alike FROM dp_explain_stream(1, 1);
 

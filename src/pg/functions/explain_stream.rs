@@ -20,6 +20,7 @@ fn dp_explain_stream(
             name!(levels, Option<i32>),
             name!(mean_variance, f64),
             name!(max_variance, f64),
+            name!(count_variance, f64),
         ),
     >,
 > {
@@ -32,5 +33,7 @@ fn dp_explain_stream(
     let number = |number: Option<u32>| number.map(|number| number as i32);
     let spread = plan.mechanism().spread_of_prefixes();
     let method = plan.parameters().method();
-    Ok(TableIterator::once((method, number(branching), number(levels), spread.mean, spread.max)))
+    let counts = plan.mechanism().spread_of_counts();
+    let (branching, levels) = (number(branching), number(levels));
+    Ok(TableIterator::once((method, branching, levels, spread.mean, spread.max, counts.max)))
 }

@@ -11,8 +11,8 @@ use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::amounts::{AmountArguments, Amounts};
 use crate::pg::values::interval::{Axis, BinRange, Questions, RangeEnds, SqlRange};
 use crate::ranges::{
-    AmountUnit, BinBounds, Bins, DpRanges, MethodChoice, RangeCells, RangeRequest, ReleaseChoice,
-    ReleasePlan, ReleaseRequest, TargetRanges,
+    AmountUnit, BinBounds, Bins, DpRanges, MIN_AWARE_BINS, MethodChoice, RangeCells, RangeRequest,
+    ReleaseChoice, ReleasePlan, ReleaseRequest, TargetRanges,
 };
 use pgrx::AnyNumeric;
 use pgrx::datum::Interval;
@@ -366,7 +366,15 @@ fn plan(
     let Line { bins, widths, weight: rows_per_unit, negative } = line;
     let bins = bins as i64;
     let request = ReleaseRequest { bins, widths, epsilon, delta, rows_per_unit, negative, choice };
-    ReleasePlan::new(request).map_err(unfit_ranges)
+    let plan = ReleasePlan::new(request).map_err(unfit_ranges)?;
+    if plan.has_too_few_bins() {
+        // cells are public
+        pgrx::notice!(
+            "method \"{word}\" looks for buckets from {MIN_AWARE_BINS} cells on, of which there are {bins}: \
+             each is measured, as by auto"
+        );
+    }
+    Ok(plan)
 }
 
 /// What words do not say otherwise is made for what is asked, if that is known.

@@ -140,6 +140,12 @@ fn dp_stream_tick(
     // before anything that depends on what others do
     stream.check_may_tick(&dataset)?;
     let before = stream.ticks()?;
+    if before == stream.ticking.horizon {
+        pgrx::notice!(
+            "stream \"{}\" has reached its horizon of {before} ticks: none follows",
+            stream.name()
+        );
+    }
     stream.go_on(&dataset, &progress)?;
     // what is stored, whoever has made it
     Ok(TableIterator::new(told_since(&stream, &dataset, before)?))

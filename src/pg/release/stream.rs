@@ -148,8 +148,15 @@ impl Stream {
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
                 format!("stream \"{name}\" of dataset \"{dataset}\" does not exist"),
             )
-            .set_hint("The view dp.streams lists the streams; dp_stream_create begins one.")
+            .set_hint(
+                "The view dp.streams lists the streams; one that was retracted goes on no more, and \
+                 tells nothing. dp_stream_create begins one.",
+            )
         })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Error: the current role neither owns the dataset nor was charged. It would learn when others

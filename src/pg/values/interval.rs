@@ -239,7 +239,10 @@ impl Questions {
             let since = (i128::from(time) - i128::from(start)) * unit;
             if since % width != 0 {
                 return Err(invalid(
-                    format!("{argument}: an end lies inside of a bin"),
+                    format!(
+                        "{argument}: the end {} lies inside of a bin",
+                        iso_text(time, type_oid)
+                    ),
                     "Bins begin at the lower end of bounds, or else at the least end of the \
                      ranges. Choose ends that lie whole bins apart, or a smaller bin_width.",
                 ));
@@ -335,7 +338,10 @@ impl TimeAxis {
             let since = i128::from(time) * unit - self.origin;
             if since % self.width != 0 {
                 return Err(invalid(
-                    "ranges: an end lies inside of a tick",
+                    format!(
+                        "ranges: the end {} lies inside of a tick",
+                        iso_text(time, self.type_oid)
+                    ),
                     "dp.streams shows where a stream begins, and how wide its ticks are. Choose \
                      ends that lie whole ticks from its start.",
                 ));

@@ -14,6 +14,7 @@
 
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
+use crate::ranges::limits::MIN_AWARE_BINS;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
 use crate::work::Paced;
 
@@ -22,7 +23,7 @@ use crate::work::Paced;
 pub(super) const FACTOR: usize = 4;
 
 /// The longest buckets leave so many or more: to find longer ones would cost another length.
-const FEWEST: usize = 16;
+const FEWEST: usize = MIN_AWARE_BINS / FACTOR;
 
 /// What is measured first.
 #[derive(Debug)]

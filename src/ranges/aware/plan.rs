@@ -27,8 +27,6 @@ pub struct AwareRequest {
     /// Of the bins, each at least 1: bins of even density are taken for alike.
     pub widths: Vec<u64>,
     pub epsilon: f64,
-    /// 0 for pure epsilon.
-    pub delta: f64,
     /// See [`RangeRequest::rows_per_unit`](crate::ranges::RangeRequest::rows_per_unit).
     pub rows_per_unit: u32,
     /// Whose mean variance the strategy over the buckets makes the least.
@@ -39,7 +37,8 @@ pub struct AwareRequest {
 ///
 /// The two measurements compose sequentially, the second after what came of the first: epsilons add
 /// up, and so do the zero-concentrated losses. Which strategy measures the buckets depends on how
-/// many there are, its loss does not.
+/// many there are, its loss does not. All noise is Laplace's: of few measurements that of a delta is
+/// wider, up to thousands of bins.
 #[derive(Debug)]
 pub struct AwarePlan {
     price: Price,
@@ -53,10 +52,10 @@ pub struct AwarePlan {
 impl AwarePlan {
     /// Errors: see [`RangePlanError`]; each names its argument.
     pub fn new(request: AwareRequest) -> Result<AwarePlan, RangePlanError> {
-        let AwareRequest { widths, epsilon, delta, rows_per_unit, target } = request;
+        let AwareRequest { widths, epsilon, rows_per_unit, target } = request;
         let bins = AwarePlan::checked_bins(widths.len() as i64)?;
-        let all = planner::spending(epsilon, delta, rows_per_unit)?;
-        let scale = |error| RangePlanError::Scale { epsilon, delta, error };
+        let all = planner::spending(epsilon, 0.0, rows_per_unit)?;
+        let scale = |error| RangePlanError::Scale { epsilon, delta: 0.0, error };
         let (first, calibration, rest) = match deviations::lengths(bins).len() {
             // no bucket but single bins: there is nothing to find out
             0 => (0.0, Calibration::per_group(Vec::new()), all),
@@ -70,12 +69,9 @@ impl AwarePlan {
         let deviations = Deviations::new(widths, &calibration).map_err(scale)?;
         // so that there is a strategy for as many buckets as may come: each of them by itself
         rest.check_a_count().map_err(scale)?;
-        let rho = match all.gaussian {
-            Some(zcdp) => zcdp.rho,
-            // the parts of a pure loss have less together than the whole
-            None => (first + rho_of_pure(rest.epsilon.value())).next_up(),
-        };
-        let price = Price { epsilon: all.epsilon, delta, rho };
+        // the levels of a strategy have less together than all of its epsilon
+        let rho = (first + rho_of_pure(rest.epsilon.value())).next_up();
+        let price = Price { epsilon: all.epsilon, delta: 0.0, rho };
         Ok(AwarePlan { price, deviations, calibration, rest, target })
     }
 
@@ -88,6 +84,11 @@ impl AwarePlan {
     /// What is charged.
     pub fn epsilon(&self) -> Epsilon {
         self.price.epsilon
+    }
+
+    /// Whether there are enough bins for that.
+    pub(in crate::ranges) fn looks_for_buckets(&self) -> bool {
+        !self.deviations.lengths().is_empty()
     }
 
     /// N.
@@ -108,7 +109,7 @@ impl AwarePlan {
                 TargetRanges::Ranges(ranges.iter().map(|range| buckets.around(range)).collect())
             }
         };
-        planner::best_of_one_noise(buckets.count(), self.rest, target)
+        planner::best_of_laplace(buckets.count(), self.rest, target)
             .expect("every bucket by itself can be measured")
     }
 
@@ -120,7 +121,7 @@ impl AwarePlan {
     ) -> RangeRelease {
         assert_eq!(counts.len(), self.bins(), "counts of another number of bins");
         let noisy = noisy_difference(&self.deviations, counts, None, words);
-        let per_bucket = (self.rest.variance_of_a_count() / 2.0).sqrt();
+        let per_bucket = f64::from(self.rest.rows_per_unit) / self.rest.epsilon.value();
         let buckets = partition(&self.deviations, &noisy, per_bucket);
         let uneven = within(&self.deviations, &noisy, &buckets);
         let buckets = buckets.with(uneven);
@@ -131,10 +132,7 @@ impl AwarePlan {
 impl Costs for AwarePlan {
     fn cost(&self) -> Cost {
         let Price { epsilon, delta, rho } = self.price;
-        let rest = match self.rest.gaussian {
-            Some(zcdp) => json!({"noise": "discrete Gaussian", "rho": zcdp.rho}),
-            None => json!({"noise": "discrete Laplace", "epsilon": self.rest.epsilon.value()}),
-        };
+        let rest = json!({"noise": "discrete Laplace", "epsilon": self.rest.epsilon.value()});
         let mechanism = json!({
             "method": "aware",
             "bins": self.bins(),

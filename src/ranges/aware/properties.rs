@@ -6,19 +6,18 @@ use super::plan::{AwarePlan, AwareRequest};
 use super::within::within;
 use crate::charge::{Costs, Receipt};
 use crate::noise::words_from_system;
+use crate::privacy::rho_of_pure;
 use crate::ranges::buckets::{Buckets, Shares};
 use crate::ranges::calibration::Calibration;
-use crate::ranges::measurements::CountMechanism;
+use crate::ranges::measurements::{CountMechanism, Measurements};
 use crate::ranges::noise::NoiseParameter;
 use crate::ranges::{Loss, RangePlan, RangeRelease, TargetRanges, Workload, asked};
 use proptest::prelude::*;
 use std::ops::Range;
 
-const DELTA: f64 = 1e-6;
-
-fn request(bins: usize, epsilon: f64, delta: f64, rows_per_unit: u32) -> AwareRequest {
+fn request(bins: usize, epsilon: f64, rows_per_unit: u32) -> AwareRequest {
     let (widths, target) = (vec![1; bins], TargetRanges::ALL);
-    AwareRequest { widths, epsilon, delta, rows_per_unit, target }
+    AwareRequest { widths, epsilon, rows_per_unit, target }
 }
 
 fn deviations(widths: Vec<u64>) -> Deviations {
@@ -124,39 +123,30 @@ proptest! {
 /// What is charged covers both measurements, however many buckets there are.
 #[test]
 fn the_price_covers_deviations_and_any_number_of_buckets() {
-    for (bins, epsilon, delta, rows) in [
-        (300, 1.0, 0.0, 1),
-        (300, 0.1, DELTA, 1),
-        (70, 2.0, 0.0, 3),
-        (70, 1.0, DELTA, 3),
-        (20, 1.0, 0.0, 1),
-    ] {
-        let plan = AwarePlan::new(request(bins, epsilon, delta, rows)).unwrap();
+    for (bins, epsilon, rows) in [(300, 1.0, 1), (300, 0.01, 1), (70, 2.0, 3), (20, 1.0, 2)] {
+        let plan = AwarePlan::new(request(bins, epsilon, rows)).unwrap();
         let cost = plan.cost();
-        let (of_rows, squared) = (f64::from(rows), f64::from(rows * rows));
-        let first = plan.deviations().measurements().loss();
+        assert_eq!((cost.epsilon.value(), cost.delta), (epsilon, 0.0));
+        let loss = |measurements: &Measurements| match measurements.loss() {
+            Loss::Epsilon(of_a_row) => of_a_row * f64::from(rows),
+            Loss::Rho(_) => panic!("Gaussian noise"),
+        };
+        let rho = |measurements: &Measurements| -> f64 {
+            let groups = measurements.groups().iter();
+            groups.map(|group| rho_of_pure(group.noise.epsilon().unwrap() * f64::from(rows))).sum()
+        };
+        let first = plan.deviations().measurements();
         for count in 1..=bins {
             let lengths = (1..count).map(|_| 1).chain([bins + 1 - count]);
             let buckets = Buckets::new(lengths, &vec![1; bins]);
-            let (first, second) =
-                match (first, plan.of_buckets(&buckets).mechanism().measurements().loss()) {
-                    (Loss::Epsilon(first), Loss::Epsilon(second)) => {
-                        assert!(delta == 0.0);
-                        (first * of_rows, second * of_rows)
-                    }
-                    (Loss::Rho(first), Loss::Rho(second)) => {
-                        assert!(first * squared + second * squared <= cost.rho);
-                        continue;
-                    }
-                    // no lengths, no deviations: a sum of no losses is one of epsilons
-                    (Loss::Epsilon(0.0), Loss::Rho(second)) => (0.0, second),
-                    mixed => panic!("{mixed:?}"),
-                };
-            assert!(first + second <= cost.epsilon.value(), "{count}: {first} + {second}");
-            // next to nothing is left unspent
-            assert!(first + second >= cost.epsilon.value() * (1.0 - 1e-9));
+            let strategy = plan.of_buckets(&buckets);
+            let second = strategy.mechanism().measurements();
+            let spent = loss(first) + loss(second);
+            assert!(spent <= epsilon, "{count}: {spent}");
+            // next to nothing is left
+            assert!(spent >= epsilon * (1.0 - 1e-9));
+            assert!(rho(first) + rho(second) <= cost.rho);
         }
-        assert_eq!((cost.epsilon.value(), cost.delta), (epsilon, delta));
     }
 }
 
@@ -165,7 +155,7 @@ fn the_price_covers_deviations_and_any_number_of_buckets() {
 fn buckets_are_where_bins_hold_alike() {
     let mut counts = vec![5; 256];
     counts[64..128].copy_from_slice(&(0..64).map(|i| i * i % 97 * 100).collect::<Vec<u64>>());
-    let plan = AwarePlan::new(request(256, 1e4, 0.0, 1)).unwrap();
+    let plan = AwarePlan::new(request(256, 1e4, 1)).unwrap();
     let release = Receipt::uncharged(plan).release(&counts, &mut words_from_system().unwrap());
     let (lengths, _) = release.stored_buckets().unwrap();
     let expected: Vec<u32> = [16; 4].into_iter().chain([1; 64]).chain([16; 8]).collect();
@@ -178,7 +168,7 @@ fn buckets_are_where_bins_hold_alike() {
 /// Bins of which no bucket is possible are released as by any strategy, with all of the budget.
 #[test]
 fn few_bins_are_all_measured() {
-    let plan = AwarePlan::new(request(63, 1.0, 0.0, 1)).unwrap();
+    let plan = AwarePlan::new(request(63, 1.0, 1)).unwrap();
     let release = Receipt::uncharged(plan).release(&[3; 63], &mut words_from_system().unwrap());
     assert_eq!(release.stored_buckets().unwrap().0, [1; 63]);
     let flat = RangePlan::new(asked::ranges(63, 1.0, 0.0, "auto").unwrap()).unwrap();
@@ -224,7 +214,7 @@ fn what_deviates_widens_the_answers_that_cut_it() {
     }
 }
 
-/// 3,000 releases with either noise: given the buckets, no mean of the errors is 7 of its standard
+/// 3,000 releases: given the buckets, no mean of the errors is 7 of its standard
 /// deviations off (probability below 1e-11), nor one of their squares (below 1e-7, see
 /// `errors_are_as_stated`).
 #[test]
@@ -233,32 +223,29 @@ fn the_noise_of_answers_is_as_stated() {
         (0..80).map(|bin| if bin % 40 < 25 { 9 } else { bin * 37 % 60 }).collect();
     let questions: Vec<Range<usize>> = vec![0..80, 0..7, 3..20, 20..64, 79..80, 5..6, 30..31];
     let mut words = words_from_system().unwrap();
-    for (delta, spread) in [(0.0, 5.5f64), (DELTA, 2.0)] {
-        let releases = 3_000;
-        let mut moments = vec![(0.0, 0.0); questions.len()];
-        let mut merged = 0;
-        for _ in 0..releases {
-            let plan = AwarePlan::new(request(80, 2.0, delta, 1)).unwrap();
-            let release = Receipt::uncharged(plan).release(&counts, &mut words);
-            let buckets = buckets_of(&release);
-            merged += usize::from(buckets.count() < 80);
-            for (question, (sum, squares)) in questions.iter().zip(&mut moments) {
-                let variance = release.variance(question.clone()).unwrap();
-                let stddev = (variance - buckets.bias(question)).sqrt();
-                let off =
-                    release.sum(question.clone()) - without_noise(&buckets, &counts, question);
-                *sum += off / stddev;
-                *squares += off * off / stddev / stddev;
-            }
+    let releases = 3_000;
+    let mut moments = vec![(0.0, 0.0); questions.len()];
+    let mut merged = 0;
+    for _ in 0..releases {
+        let plan = AwarePlan::new(request(80, 2.0, 1)).unwrap();
+        let release = Receipt::uncharged(plan).release(&counts, &mut words);
+        let buckets = buckets_of(&release);
+        merged += usize::from(buckets.count() < 80);
+        for (question, (sum, squares)) in questions.iter().zip(&mut moments) {
+            let variance = release.variance(question.clone()).unwrap();
+            let stddev = (variance - buckets.bias(question)).sqrt();
+            let off = release.sum(question.clone()) - without_noise(&buckets, &counts, question);
+            *sum += off / stddev;
+            *squares += off * off / stddev / stddev;
         }
-        assert!(merged > releases / 2, "{merged}");
-        let releases = releases as f64;
-        for (question, (sum, squares)) in questions.iter().zip(moments) {
-            assert!(sum.abs() < 7.0 * releases.sqrt(), "{delta} {question:?}: sum {sum}");
-            let off = squares / releases - 1.0;
-            let limit = 7.0 * (spread / releases).sqrt();
-            assert!(off.abs() < limit, "{delta} {question:?}: {off}");
-        }
+    }
+    assert!(merged > releases / 2, "{merged}");
+    let releases = releases as f64;
+    for (question, (sum, squares)) in questions.iter().zip(moments) {
+        assert!(sum.abs() < 7.0 * releases.sqrt(), "{question:?}: sum {sum}");
+        let off = squares / releases - 1.0;
+        let limit = 7.0 * (5.5 / releases).sqrt();
+        assert!(off.abs() < limit, "{question:?}: {off}");
     }
 }
 
@@ -266,10 +253,9 @@ fn the_noise_of_answers_is_as_stated() {
 #[test]
 fn variances_agree() {
     let counts = vec![4; 100];
-    for (epsilon, delta) in [(0.5, 0.0), (0.5, DELTA)] {
+    for epsilon in [0.5, 0.05] {
         let target = TargetRanges::Workload(Workload::Prefix);
-        let plan =
-            AwarePlan::new(AwareRequest { target, ..request(100, epsilon, delta, 2) }).unwrap();
+        let plan = AwarePlan::new(AwareRequest { target, ..request(100, epsilon, 2) }).unwrap();
         let release = Receipt::uncharged(plan).release(&counts, &mut words_from_system().unwrap());
         let variance = |range: Range<usize>| release.variance(range).unwrap();
         let same = |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * b.max(1.0), "{a} {b}");

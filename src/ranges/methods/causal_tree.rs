@@ -10,10 +10,16 @@
 //!
 //! A node is estimated when it is measured, from its own measurement, of variance s^2, and from the
 //! sum of its children's estimates, of variance b v_{l-1}: weighted by one over their variances that
-//! has v_l = 1 / (1 / s^2 + 1 / (b v_{l-1})), which is least squares over the node's subtree. A
-//! range is the sum of nodes, from its start on the largest that begin there and end within it.
-//! They share no measurement, so the variances add up. Estimates never change: answers to adjacent
-//! ranges do not always add up to that of both.
+//! has v_l = 1 / (1 / s^2 + 1 / (b v_{l-1})), which is least squares over the node's subtree.
+//!
+//! A range is the end of a node, as large a one as ends within the range, and from there on the
+//! largest nodes that end within it. They share no measurement, so the variances add up. The end of a
+//! node, T, is that of its first child that has a part of it, and the children after that; where the
+//! covariance of T with the children's sum S is g, and the node's measurement is y, its estimate by
+//! least squares over the subtree is T + g / (s^2 + b v_{l-1}) (y - S).
+//!
+//! So an answer is made of what was measured up to the range's end, and never changes; answers to
+//! adjacent ranges do not always add up to that of both.
 
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
@@ -72,7 +78,42 @@ impl CausalTree {
         Ok(CausalTree { horizon, widths, measurements, variances, own_weights })
     }
 
-    /// The nodes that a range is the sum of: their levels and where they end.
+    /// The sum of a range that is not empty, and its variance. `estimate`: of the node of a level
+    /// that ends there.
+    fn answer(&self, range: Range<usize>, estimate: impl Fn(usize, usize) -> f64) -> (f64, f64) {
+        let mut end = range.start + 1;
+        let (mut sum, mut variance) = (estimate(0, end), self.variances[0]);
+        // with the estimate of the node of this level that ends there
+        let mut covariance = variance;
+        for level in 1..self.widths.len() {
+            let (width, child) = (self.widths[level], self.widths[level - 1]);
+            let last = end.next_multiple_of(width);
+            if last > range.end {
+                break;
+            }
+            let of_child = self.variances[level - 1];
+            let after = (end + child..=last).step_by(child);
+            let others = ((last - end) / child) as f64;
+            let children = (last - width + child..=last).step_by(child);
+            let children: f64 = children.map(|end| estimate(level - 1, end)).sum();
+            sum += after.map(|end| estimate(level - 1, end)).sum::<f64>();
+            let with_children = covariance + others * of_child;
+            // y - S is what the node's estimate is off S by, over its weight; its variance
+            let off = (estimate(level, last) - children) / self.own_weights[level];
+            let of_off = (width / child) as f64 * of_child / self.own_weights[level];
+            sum += with_children / of_off * off;
+            variance += others * of_child - with_children * with_children / of_off;
+            covariance = with_children * (1.0 - self.own_weights[level]);
+            end = last;
+        }
+        for (level, end) in self.nodes(end..range.end) {
+            sum += estimate(level, end);
+            variance += self.variances[level];
+        }
+        (sum, variance)
+    }
+
+    /// The largest nodes side by side that a range is made of: their levels and where they end.
     fn nodes(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let mut start = range.start;
         std::iter::from_fn(move || {
@@ -144,11 +185,17 @@ impl TickMechanism for CausalTree {
     }
 
     fn sum_of(&self, ticks: &[Tick], range: Range<usize>) -> f64 {
-        self.nodes(range).map(|(level, end)| ticks[end - 1].estimates[level]).sum()
+        if range.is_empty() {
+            return 0.0;
+        }
+        self.answer(range, |level, end| ticks[end - 1].estimates[level]).0
     }
 
     fn variance_of(&self, range: Range<usize>) -> f64 {
-        self.nodes(range).map(|(level, _)| self.variances[level]).sum()
+        if range.is_empty() {
+            return 0.0;
+        }
+        self.answer(range, |_, _| 0.0).1
     }
 
     /// A prefix has as many nodes of each level, from the highest on, as there is room for.
