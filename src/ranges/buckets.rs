@@ -4,6 +4,10 @@ use crate::work::Paced;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+/// More than there are powers of 4 among the bins: whoever forges a release would have every answer
+/// take longer.
+const MOST_LENGTHS: usize = 16;
+
 /// Buckets side by side, each with one bin or more; within one the rows are taken to be spread evenly.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Buckets {
@@ -81,15 +85,17 @@ impl Buckets {
     }
 
     /// Of bins that are as wide. None if a bucket has no bin, or there is none, or there are too many
-    /// bins, or squares are below 0.
+    /// bins, or what is uneven is not.
     pub(super) fn of_lengths(lengths: &[u32], uneven: Vec<Uneven>, most: usize) -> Option<Buckets> {
         let bins = lengths.iter().try_fold(0usize, |sum, length| {
             let sum = sum + *length as usize;
             (*length > 0 && sum <= most).then_some(sum)
         })?;
         let lengths = lengths.iter().map(|length| *length as usize);
-        let are_squares = |uneven: &Uneven| uneven.length > 0 && uneven.square >= 0.0;
-        let fit = bins > 0 && uneven.iter().all(are_squares);
+        let is_square = |uneven: &Uneven| {
+            uneven.length > 0 && uneven.square.is_finite() && uneven.square >= 0.0
+        };
+        let fit = bins > 0 && uneven.len() <= MOST_LENGTHS && uneven.iter().all(is_square);
         fit.then(|| Buckets::new(lengths, &vec![1; bins]).with(uneven))
     }
 

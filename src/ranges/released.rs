@@ -247,8 +247,9 @@ mod tests {
             at in any::<prop::sample::Index>(),
             byte in any::<u8>(),
             cut in 0usize..3,
+            (bins, method) in prop_oneof![Just((9, "tree_consistent:3")), Just((70, "aware"))],
         ) {
-            let mut stored = released(9, "tree_consistent:3").to_bytes();
+            let mut stored = released(bins, method).to_bytes();
             let at = at.index(stored.len());
             stored[at] = byte;
             stored.truncate(stored.len() - cut);

@@ -62,14 +62,14 @@ impl Spending {
 
     /// A share of a pure one and the rest, which compose sequentially.
     ///
-    /// # Panics
-    /// If the share is not between 0 and 1.
-    pub(super) fn divided(self, share: f64) -> (Spending, Spending) {
+    /// Errors: one is too small for a number.
+    pub(super) fn divided(self, share: f64) -> Result<(Spending, Spending), ScaleError> {
         let part = |share: f64| {
             let epsilon = Epsilon::new(self.epsilon.whole() * share * (1.0 - MARGIN));
-            Spending { epsilon: epsilon.expect("a share of an epsilon"), ..self.pure() }
+            let epsilon = epsilon.map_err(|_| ScaleError::NotPositiveFinite)?;
+            Ok(Spending { epsilon, ..self.pure() })
         };
-        (part(share), part(1.0 - share))
+        Ok((part(share)?, part(1.0 - share)?))
     }
 
     /// Errors: the noise of a count that has all of it cannot be sampled.

@@ -60,7 +60,7 @@ impl AwarePlan {
             // no bucket but single bins: there is nothing to find out
             0 => (0.0, Calibration::per_group(Vec::new()), all),
             lengths => {
-                let (first, rest) = all.divided(SHARE);
+                let (first, rest) = all.divided(SHARE).map_err(scale)?;
                 let shares = vec![1.0 / lengths as f64; lengths];
                 let (price, calibration) = first.on_groups(&shares).map_err(scale)?.into_parts();
                 (price.rho, calibration, rest)

@@ -150,6 +150,14 @@ fn the_price_covers_deviations_and_any_number_of_buckets() {
     }
 }
 
+#[test]
+fn what_has_no_share_is_refused() {
+    for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY, 5e-324, 1e-310, 1e-12, 1e9] {
+        assert!(AwarePlan::new(request(70, epsilon, 1)).is_err(), "{epsilon}");
+    }
+    assert!(AwarePlan::new(request(70, 1e-6, u32::MAX)).is_err());
+}
+
 /// With hardly any noise: what is uniform is one bucket, and nothing else is merged.
 #[test]
 fn buckets_are_where_bins_hold_alike() {
