@@ -1,12 +1,13 @@
 //! What is released: all that answers and their variances follow from.
 
-use super::adaptive::estimate::{AdaptiveEstimate, dot};
+use super::adaptive::estimate::AdaptiveEstimate;
 use super::buckets::{Buckets, Shares, Uneven};
 use super::limits::MAX_AWARE_BINS;
 use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};
 use super::parameters::{Parameters, RangeParameters};
 use crate::noise::RandomWords;
+use crate::work::poll;
 use serde::de::DeserializeOwned;
 use std::cell::OnceCell;
 use std::fmt;
@@ -16,6 +17,9 @@ use std::ops::Range;
 const VERSION: u8 = 1;
 /// Of one of buckets.
 const BUCKETS_VERSION: u8 = 2;
+
+/// No release has such values, of which parts could add up to no number.
+const BEYOND_RELEASES: f64 = 1e300;
 
 /// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
@@ -110,10 +114,7 @@ impl RangeRelease {
     pub fn variance(&self, range: Range<usize>) -> Option<f64> {
         let (range, mechanism) = (self.inside(range), self.mechanism()?);
         let Some(buckets) = &self.buckets else { return Some(mechanism.variance(range)) };
-        let noise = match buckets.shares(&range) {
-            Shares::Whole(buckets) => mechanism.variance(buckets),
-            Shares::Parts(shares) => dot(&shares, &mechanism.covariances(&shares)?),
-        };
+        let noise = buckets.variance(&range, |buckets| mechanism.variance(buckets));
         Some(noise + buckets.bias(&range))
     }
 
@@ -122,10 +123,7 @@ impl RangeRelease {
     pub fn variances_of_bins(&self) -> Option<Vec<f64>> {
         let variances = self.mechanism()?.variances_of_blocks(1);
         let Some(buckets) = &self.buckets else { return Some(variances) };
-        let of_bin = |(bin, (bucket, share)): (usize, (usize, f64))| {
-            share * share * variances[bucket] + buckets.bias(&(bin..bin + 1))
-        };
-        Some(buckets.shares_of_bins().enumerate().map(of_bin).collect())
+        Some(buckets.variances_of_bins(&variances))
     }
 
     /// Estimates that see the shape, of bins as wide as that; where buckets were measured, of the
@@ -237,7 +235,9 @@ impl RangeRelease {
         let buckets = match buckets {
             None => None,
             Some((lengths, uneven)) => {
-                let fit = lengths.len() == parameters.bins() && parameters.method().adds_up();
+                let fit = lengths.len() == parameters.bins()
+                    && parameters.method().adds_up()
+                    && values.iter().all(|value| value.abs() < BEYOND_RELEASES);
                 Some(Buckets::of_lengths(&lengths, uneven, MAX_AWARE_BINS).filter(|_| fit)?)
             }
         };
@@ -282,5 +282,18 @@ impl AdaptiveAnswers<'_> {
             Shares::Parts(shares) => self.estimate.variance_of(&shares),
         };
         measured + buckets.bias(&range)
+    }
+
+    /// Of every bin.
+    pub fn variances_of_bins(&self) -> Vec<f64> {
+        let of_measured = |place: usize| {
+            poll();
+            self.estimate.variance(place..place + 1)
+        };
+        let measured: Vec<f64> = (0..self.estimate.bins()).map(of_measured).collect();
+        match self.buckets {
+            None => measured,
+            Some(buckets) => buckets.variances_of_bins(&measured),
+        }
     }
 }

@@ -136,7 +136,10 @@ impl Answers<'_> {
                 Some(variances.map(answer).collect())
             }
             Answers::Adaptive(estimate) => {
-                (0..estimate.bins()).map(|bin| self.answer(bin..bin + 1)).collect()
+                let variances = estimate.variances_of_bins().into_iter().enumerate();
+                let answer =
+                    |(bin, variance): (usize, f64)| (estimate.sum(bin..bin + 1), variance.sqrt());
+                Some(variances.map(answer).collect())
             }
         }
     }

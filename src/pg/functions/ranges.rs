@@ -371,7 +371,7 @@ fn plan(
         // cells are public
         pgrx::notice!(
             "method \"{word}\" looks for buckets from {MIN_AWARE_BINS} cells on, of which there are {bins}: \
-             each is measured, as by auto"
+             each is measured, as by auto without a delta"
         );
     }
     Ok(plan)

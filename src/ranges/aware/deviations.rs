@@ -16,7 +16,7 @@ use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::limits::MIN_AWARE_BINS;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
-use crate::work::Paced;
+use crate::work::done;
 
 /// Each length is so many times the one before; of bins that are buckets by themselves nothing is
 /// asked.
@@ -81,7 +81,10 @@ impl CountMechanism for Deviations {
         let mut measured = Vec::new();
         for &length in &self.lengths {
             let buckets = counts.chunks_exact(length).zip(self.widths.chunks_exact(length));
-            measured.extend(buckets.paced().map(|(counts, widths)| deviation(counts, widths)));
+            measured.extend(buckets.map(|(counts, widths)| {
+                done(length as u64 * u64::from(length.ilog2()));
+                deviation(counts, widths)
+            }));
         }
         measured
     }

@@ -51,9 +51,14 @@ pub struct AwarePlan {
 
 impl AwarePlan {
     /// Errors: see [`RangePlanError`]; each names its argument.
+    ///
+    /// # Panics
+    /// If a width is 0, or their sum is 2^63 or more.
     pub fn new(request: AwareRequest) -> Result<AwarePlan, RangePlanError> {
         let AwareRequest { widths, epsilon, rows_per_unit, target } = request;
         let bins = AwarePlan::checked_bins(widths.len() as i64)?;
+        let wide = widths.iter().try_fold(0i64, |sum, width| sum.checked_add_unsigned(*width));
+        assert!(wide.is_some() && !widths.contains(&0), "widths");
         let all = planner::spending(epsilon, 0.0, rows_per_unit)?;
         let scale = |error| RangePlanError::Scale { epsilon, delta: 0.0, error };
         let (first, calibration, rest) = match deviations::lengths(bins).len() {
@@ -140,7 +145,11 @@ impl Costs for AwarePlan {
             "deviations": self.calibration.describe(),
             "buckets": rest,
             "rows_per_unit": self.rest.rows_per_unit,
-            "made_for": self.target.to_string(),
+            "made_for": match &self.target {
+                TargetRanges::Workload(workload) => workload.word().to_string(),
+                // there can be many
+                TargetRanges::Ranges(ranges) => format!("{} ranges", ranges.len()),
+            },
         });
         Cost { epsilon, delta, rho, mechanism }
     }

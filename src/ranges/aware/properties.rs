@@ -276,7 +276,18 @@ fn variances_agree() {
             let both = split.before + split.after + 2.0 * split.covariance;
             same(both, variance(0..100));
         }
+        let (buckets, mechanism) = (buckets_of(&release), release.mechanism().unwrap());
+        for range in Workload::All.ranges(100).step_by(7) {
+            let Shares::Parts(shares) = buckets.shares(&range) else { continue };
+            let covariances = mechanism.covariances(&shares).unwrap();
+            let noise: f64 = shares.iter().zip(&covariances).map(|(s, c)| s * c).sum();
+            same(variance(range.clone()), noise + buckets.bias(&range));
+        }
         let adaptive = release.adaptive(&[1.0; 100]).unwrap();
+        for (bin, of_bin) in adaptive.variances_of_bins().into_iter().enumerate() {
+            // solved to a hundredth
+            assert!((of_bin / adaptive.variance(bin..bin + 1) - 1.0).abs() < 0.1);
+        }
         for range in [0..100, 3..50, 10..11, 0..64] {
             assert!(adaptive.variance(range.clone()) <= variance(range) * (1.0 + 1e-9));
         }
