@@ -1,12 +1,18 @@
 //! Runs of bins that are released as one, and how their sums are spread over their bins.
 
-use crate::work::Paced;
+use crate::work::{Paced, done};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// More than there are powers of 4 among the bins: whoever forges a release would have every answer
 /// take longer.
 const MOST_LENGTHS: usize = 16;
+
+/// What two nodes of a length take to be found, in units of [`done`].
+const UNITS_PER_LENGTH: u64 = 4;
+
+/// No release has such values, which could add up to no number.
+pub(super) const BEYOND_RELEASES: f64 = 1e300;
 
 /// Buckets side by side, each with one bin or more; within one the rows are taken to be spread evenly.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +83,7 @@ impl Buckets {
             let rest = if last > first { of_node(last, length, uneven.square) } else { 0.0 };
             of_node(first, length, uneven.square) + rest
         };
+        done(UNITS_PER_LENGTH * self.uneven.len() as u64);
         self.uneven.iter().map(of_length).sum()
     }
 
@@ -92,10 +99,13 @@ impl Buckets {
             (*length > 0 && sum <= most).then_some(sum)
         })?;
         let lengths = lengths.iter().map(|length| *length as usize);
-        let is_square = |uneven: &Uneven| {
-            uneven.length > 0 && uneven.square.is_finite() && uneven.square >= 0.0
-        };
-        let fit = bins > 0 && uneven.len() <= MOST_LENGTHS && uneven.iter().all(is_square);
+        let is_square = |uneven: &Uneven| (0.0..BEYOND_RELEASES).contains(&uneven.square);
+        // each longer than the one before, the first longer than a bin
+        let nodes = std::iter::once(1).chain(uneven.iter().map(|uneven| uneven.length));
+        let fit = bins > 0
+            && uneven.len() <= MOST_LENGTHS
+            && nodes.is_sorted_by(|a, b| a < b)
+            && uneven.iter().all(is_square);
         fit.then(|| Buckets::new(lengths, &vec![1; bins]).with(uneven))
     }
 

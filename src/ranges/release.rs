@@ -1,7 +1,7 @@
 //! What is released: all that answers and their variances follow from.
 
 use super::adaptive::estimate::AdaptiveEstimate;
-use super::buckets::{Buckets, Shares, Uneven};
+use super::buckets::{BEYOND_RELEASES, Buckets, Shares, Uneven};
 use super::limits::MAX_AWARE_BINS;
 use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};
@@ -17,9 +17,6 @@ use std::ops::Range;
 const VERSION: u8 = 1;
 /// Of one of buckets.
 const BUCKETS_VERSION: u8 = 2;
-
-/// No release has such values, of which parts could add up to no number.
-const BEYOND_RELEASES: f64 = 1e300;
 
 /// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
@@ -108,9 +105,8 @@ impl RangeRelease {
     }
 
     /// The variance of [`RangeRelease::sum`], of the noise and of what the range is off by as it has
-    /// parts of buckets; None if the release is a forged one, with
-    /// noise that cannot be sampled. The first call can take seconds where the method is a matrix
-    /// mechanism over a million bins.
+    /// parts of buckets; None if the release is a forged one, with noise that cannot be sampled. The
+    /// first call can take seconds where the method is a matrix mechanism over a million bins.
     pub fn variance(&self, range: Range<usize>) -> Option<f64> {
         let (range, mechanism) = (self.inside(range), self.mechanism()?);
         let Some(buckets) = &self.buckets else { return Some(mechanism.variance(range)) };
@@ -235,8 +231,10 @@ impl RangeRelease {
         let buckets = match buckets {
             None => None,
             Some((lengths, uneven)) => {
+                // strategies over buckets have Laplace noise, and are set up at once
+                let method = parameters.method();
                 let fit = lengths.len() == parameters.bins()
-                    && parameters.method().adds_up()
+                    && (method.adds_up() && method.is_pure() && !parameters.takes_work())
                     && values.iter().all(|value| value.abs() < BEYOND_RELEASES);
                 Some(Buckets::of_lengths(&lengths, uneven, MAX_AWARE_BINS).filter(|_| fit)?)
             }

@@ -3,7 +3,7 @@
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::values::amounts::Amounts;
 use crate::ranges::{AdaptiveAnswers, MAX_ADAPTIVE_BINS, RangeRelease, ReleasePlan};
-use crate::work::poll;
+use crate::work::{Paced, poll};
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::panic::ErrorReport;
 use std::ops::Range;
@@ -119,28 +119,27 @@ impl Answers<'_> {
     /// such noise.
     pub(super) fn answer(&self, bins: Range<usize>) -> Option<(f64, f64)> {
         poll();
-        let (sum, variance) = match self {
-            Answers::Unbiased(release) => (release.sum(bins.clone()), release.variance(bins)?),
-            Answers::Adaptive(estimate) => (estimate.sum(bins.clone()), estimate.variance(bins)),
+        let variance = match self {
+            Answers::Unbiased(release) => release.variance(bins.clone())?,
+            Answers::Adaptive(estimate) => estimate.variance(bins.clone()),
         };
-        Some((sum, variance.sqrt()))
+        Some((self.sum(bins), variance.sqrt()))
     }
 
     /// To every bin.
     pub(super) fn of_bins(&self) -> Option<Vec<(f64, f64)>> {
+        let variances = match self {
+            Answers::Unbiased(release) => release.variances_of_bins()?,
+            Answers::Adaptive(estimate) => estimate.variances_of_bins(),
+        };
+        let answer = |(bin, variance): (usize, f64)| (self.sum(bin..bin + 1), variance.sqrt());
+        Some(variances.into_iter().paced().enumerate().map(answer).collect())
+    }
+
+    fn sum(&self, bins: Range<usize>) -> f64 {
         match self {
-            Answers::Unbiased(release) => {
-                let variances = release.variances_of_bins()?.into_iter().enumerate();
-                let answer =
-                    |(bin, variance): (usize, f64)| (release.sum(bin..bin + 1), variance.sqrt());
-                Some(variances.map(answer).collect())
-            }
-            Answers::Adaptive(estimate) => {
-                let variances = estimate.variances_of_bins().into_iter().enumerate();
-                let answer =
-                    |(bin, variance): (usize, f64)| (estimate.sum(bin..bin + 1), variance.sqrt());
-                Some(variances.map(answer).collect())
-            }
+            Answers::Unbiased(release) => release.sum(bins),
+            Answers::Adaptive(estimate) => estimate.sum(bins),
         }
     }
 }

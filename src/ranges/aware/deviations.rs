@@ -11,12 +11,16 @@
 //!
 //! *Integers.* The least is where m is a median of the densities, x_k / w_k for some bin k, so D is
 //! the quotient of the sum of |x_i w_k - x_k w_i| and w_k, rounded down: integers all the way.
+//!
+//! *Time.* Buckets of a length are sorted by merging those of the length before, which are their parts.
+//! A merge makes as many steps whatever is counted, and looks for no end of either half: a sort that
+//! saw runs would tell whether a row breaks one.
 
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::limits::MIN_AWARE_BINS;
 use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
-use crate::work::done;
+use crate::work::{Paced, done};
 
 /// Each length is so many times the one before; of bins that are buckets by themselves nothing is
 /// asked.
@@ -33,8 +37,7 @@ pub(super) struct Deviations {
     measurements: Measurements,
 }
 
-/// The lengths of the buckets that are possible over so many bins, the shortest first; at least one
-/// bin is left over of each length if that does not divide the bins.
+/// The lengths of the buckets that are possible over so many bins, the shortest first.
 pub(super) fn lengths(bins: usize) -> Vec<usize> {
     let lengths = std::iter::successors(Some(FACTOR), |length| length.checked_mul(FACTOR));
     lengths.take_while(|length| *length <= bins / FEWEST).collect()
@@ -78,31 +81,61 @@ impl CountMechanism for Deviations {
     }
 
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
-        let mut measured = Vec::new();
+        let bins = counts.iter().zip(&self.widths);
+        let mut bins: Vec<Bin> =
+            bins.map(|(&count, &width)| Bin { count: count.into(), width: width.into() }).collect();
+        let mut merged = bins.clone();
+        let (mut sorted, mut measured) = (1, Vec::new());
         for &length in &self.lengths {
-            let buckets = counts.chunks_exact(length).zip(self.widths.chunks_exact(length));
-            measured.extend(buckets.map(|(counts, widths)| {
-                done(length as u64 * u64::from(length.ilog2()));
-                deviation(counts, widths)
-            }));
+            while sorted < length {
+                // what is left over is in no bucket
+                let pairs = bins.chunks_exact(2 * sorted).zip(merged.chunks_exact_mut(2 * sorted));
+                for (halves, merged) in pairs {
+                    done(merged.len() as u64);
+                    merge(halves, merged);
+                }
+                std::mem::swap(&mut bins, &mut merged);
+                sorted *= 2;
+            }
+            measured.extend(bins.chunks_exact(length).paced().map(deviation));
         }
         measured
     }
 }
 
-/// D. Counts are at most 2^62, widths less than 2^63: no product or sum leaves 128 bits.
-fn deviation(counts: &[u64], widths: &[u64]) -> i64 {
-    let mut bins: Vec<(i128, i128)> =
-        counts.iter().zip(widths).map(|(count, width)| (*count as i128, *width as i128)).collect();
-    bins.sort_unstable_by(|(a, of_a), (b, of_b)| (a * of_b).cmp(&(b * of_a)));
-    let all: i128 = bins.iter().map(|(_, width)| width).sum();
+/// Counts are at most 2^62, widths less than 2^63: no product or sum leaves 128 bits.
+#[derive(Debug, Clone, Copy)]
+struct Bin {
+    count: i128,
+    width: i128,
+}
+
+/// Two halves, each by density, into one.
+fn merge(halves: &[Bin], merged: &mut [Bin]) {
+    let (left, right) = halves.split_at(halves.len() / 2);
+    let last = left.len() - 1;
+    let (mut i, mut j) = (0, 0);
+    for place in merged {
+        let (a, b) = (left[i.min(last)], right[j.min(last)]);
+        let is_less = a.count * b.width <= b.count * a.width;
+        let takes_left = (j > last) | ((i <= last) & is_less);
+        *place = if takes_left { a } else { b };
+        i += usize::from(takes_left);
+        j += usize::from(!takes_left);
+    }
+}
+
+/// D of bins that are sorted by density.
+fn deviation(bins: &[Bin]) -> i64 {
+    let all: i128 = bins.iter().map(|bin| bin.width).sum();
     let mut before = 0;
-    let median = bins.iter().find(|(_, width)| {
-        before += width;
-        2 * before >= all
+    // those that end before half of the width: all are looked at, wherever the median is
+    let median = bins.iter().map(|bin| {
+        before += bin.width;
+        usize::from(2 * before < all)
     });
-    let Some(&(count, width)) = median else { return 0 };
-    let off: i128 = bins.iter().map(|(other, of)| (other * width - count * of).abs()).sum();
+    let Bin { count, width } = bins[median.sum::<usize>()];
+    let off: i128 = bins.iter().map(|bin| (bin.count * width - count * bin.width).abs()).sum();
     (off / width) as i64
 }
 
@@ -110,6 +143,15 @@ fn deviation(counts: &[u64], widths: &[u64]) -> i64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// By the definition, sorted otherwise.
+    fn deviation(counts: &[u64], widths: &[u64]) -> i64 {
+        let bins = counts.iter().zip(widths);
+        let mut bins: Vec<Bin> =
+            bins.map(|(&count, &width)| Bin { count: count.into(), width: width.into() }).collect();
+        bins.sort_by(|a, b| (a.count * b.width).cmp(&(b.count * a.width)));
+        super::deviation(&bins)
+    }
 
     #[test]
     fn deviations_by_hand() {
@@ -150,6 +192,24 @@ mod tests {
                 more[bin] += 1;
                 prop_assert!((deviation(&more, &widths) - exact).abs() <= 1);
             }
+        }
+
+        /// Merged from length to length, as sorted anew, with bins left over or not.
+        #[test]
+        fn buckets_are_those_of_their_bins(
+            (counts, widths) in (64usize..600).prop_flat_map(|bins| {
+                let counts = prop_oneof![Just(0), 0u64..5, 0u64..1000];
+                (prop::collection::vec(counts, bins), prop::collection::vec(1u64..9, bins))
+            }),
+        ) {
+            let noise = crate::ranges::NoiseParameter::Laplace { sensitivity: 1, epsilon: 1.0 };
+            let calibration = Calibration::per_group(vec![noise; lengths(counts.len()).len()]);
+            let mechanism = Deviations::new(widths.clone(), &calibration).unwrap();
+            let one_by_one = lengths(counts.len()).into_iter().flat_map(|length| {
+                let buckets = counts.chunks_exact(length).zip(widths.chunks_exact(length));
+                buckets.map(|(counts, widths)| deviation(counts, widths)).collect::<Vec<_>>()
+            });
+            prop_assert_eq!(mechanism.measure(&counts), one_by_one.collect::<Vec<_>>());
         }
 
         #[test]

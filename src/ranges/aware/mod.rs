@@ -4,8 +4,9 @@
 //! With an eighth of the budget it is measured how far the bins of each possible bucket are from a
 //! uniform density ([`deviations`]); what came of that, noisy as it is, decides which buckets are
 //! released ([`partition`]), with the rest of the budget and the best strategy for so many, and their
-//! sums are spread evenly over their bins ([`Buckets`](super::buckets::Buckets)). Fewer counts have less noise, but what is
-//! uneven within a bucket is lost: answers are biased, and nothing is known of by how much.
+//! sums are spread evenly over their bins ([`Buckets`](super::buckets::Buckets)). Fewer counts have
+//! less noise, but what is uneven within a bucket is lost: answers are biased, by how much only the
+//! deviations can tell ([`within`]).
 //!
 //! This is DAWA (Li, Hay, Miklau, Wang 2014) with another first stage. There the partition is the
 //! noisy minimum over all partitions: nothing but the partition is released, and every bucket's cost

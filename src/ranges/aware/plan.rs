@@ -47,7 +47,12 @@ pub struct AwarePlan {
     /// On the buckets.
     rest: Spending,
     target: TargetRanges,
+    /// Of the target, for the ledger's readers.
+    made_for: String,
 }
+
+/// Of the asked ranges, whose strategy is looked for after the charge: so many stand for all.
+const MOST_ASKED: usize = 1 << 12;
 
 impl AwarePlan {
     /// Errors: see [`RangePlanError`]; each names its argument.
@@ -77,7 +82,18 @@ impl AwarePlan {
         // the levels of a strategy have less together than all of its epsilon
         let rho = (first + rho_of_pure(rest.epsilon.value())).next_up();
         let price = Price { epsilon: all.epsilon, delta: 0.0, rho };
-        Ok(AwarePlan { price, deviations, calibration, rest, target })
+        let (target, made_for) = match target {
+            TargetRanges::Workload(workload) => {
+                (TargetRanges::Workload(workload), workload.word().to_string())
+            }
+            TargetRanges::Ranges(ranges) => {
+                let made_for = format!("{} ranges", ranges.len());
+                let every = ranges.len().div_ceil(MOST_ASKED).max(1);
+                let some = ranges.into_iter().filter(|range| !range.is_empty()).step_by(every);
+                (TargetRanges::Ranges(some.collect()), made_for)
+            }
+        };
+        Ok(AwarePlan { price, deviations, calibration, rest, target, made_for })
     }
 
     /// Error: there are none, or too many.
@@ -145,11 +161,7 @@ impl Costs for AwarePlan {
             "deviations": self.calibration.describe(),
             "buckets": rest,
             "rows_per_unit": self.rest.rows_per_unit,
-            "made_for": match &self.target {
-                TargetRanges::Workload(workload) => workload.word().to_string(),
-                // there can be many
-                TargetRanges::Ranges(ranges) => format!("{} ranges", ranges.len()),
-            },
+            "made_for": self.made_for,
         });
         Cost { epsilon, delta, rho, mechanism }
     }

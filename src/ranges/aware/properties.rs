@@ -277,12 +277,16 @@ fn variances_agree() {
             same(both, variance(0..100));
         }
         let (buckets, mechanism) = (buckets_of(&release), release.mechanism().unwrap());
+        let mut cut = 0;
         for range in Workload::All.ranges(100).step_by(7) {
             let Shares::Parts(shares) = buckets.shares(&range) else { continue };
+            cut += 1;
             let covariances = mechanism.covariances(&shares).unwrap();
             let noise: f64 = shares.iter().zip(&covariances).map(|(s, c)| s * c).sum();
             same(variance(range.clone()), noise + buckets.bias(&range));
         }
+        // of 25 nodes of 4 alike bins some are merged
+        assert!(cut > 0);
         let adaptive = release.adaptive(&[1.0; 100]).unwrap();
         for (bin, of_bin) in adaptive.variances_of_bins().into_iter().enumerate() {
             // solved to a hundredth
