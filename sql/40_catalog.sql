@@ -55,6 +55,8 @@ CREATE TABLE dp.dataset (
     entities_name text NOT NULL,
     groups oid,
     groups_name text,
+    leaves oid, -- where the histograms are that were counted from these two
+    leaves_name text,
     group_key text[] NOT NULL,
     hierarchy text[] NOT NULL,
     size_column text,
@@ -72,8 +74,18 @@ CREATE TABLE dp.dataset (
     dropped_at timestamptz -- a dropped dataset stays, for its ledger
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
+-- What is counted for one replaces what was, whose bound on a unit's rows may be another.
+CREATE UNIQUE INDEX dataset_leaves ON dp.dataset (leaves) WHERE dropped_at IS NULL;
 COMMENT ON TABLE dp.dataset IS
     'declared datasets and their budgets, dropped ones included, which dp.datasets shows';
+
+CREATE TABLE dp.leaf_count (
+    dataset bigint PRIMARY KEY REFERENCES dp.dataset,
+    counted_at timestamptz NOT NULL,
+    counted_by text NOT NULL
+);
+COMMENT ON TABLE dp.leaf_count IS
+    'when dp_count_leaves counted the leaves of a dataset, which dp.datasets shows';
 
 CREATE TABLE dp.access (
     dataset bigint NOT NULL REFERENCES dp.dataset,
@@ -386,6 +398,7 @@ COMMENT ON FUNCTION dp.grain(regtype, text, text) IS
 
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.leaf_count', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.access', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch_n_seq', '');

@@ -4,12 +4,13 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
         name text, entities regclass, group_key text[], hierarchy text[],
         groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
         epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
-        privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL)
+        privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL,
+        leaves regclass DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_create_dataset(
-        text, regclass, text[], text[], regclass, text, float8, float8, text, integer)
+        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_confirm_dataset(name text) RETURNS void
@@ -17,6 +18,21 @@ CREATE FUNCTION @extschema@.dp_confirm_dataset(name text) RETURNS void
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_confirm_dataset(text) IS
     'confirms that a dataset whose tables were changed still means what it did';
+
+CREATE FUNCTION @extschema@.dp_leaf_query(dataset text) RETURNS text
+    AS 'MODULE_PATHNAME', 'dp_leaf_query_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_leaf_query(text) IS
+    'SQL that counts a dataset''s leaves wherever its tables lie';
+
+-- What lies on other servers is counted there where it can be.
+CREATE PROCEDURE @extschema@.dp_count_leaves(dataset text)
+    AS 'MODULE_PATHNAME', 'dp_count_leaves_wrapper' LANGUAGE C
+    SET search_path = pg_catalog, pg_temp
+    SET enable_partitionwise_aggregate = on
+    SET enable_partitionwise_join = on;
+COMMENT ON PROCEDURE @extschema@.dp_count_leaves(text) IS
+    'counts a dataset''s entities into its table of leaves, which releases read';
 
 CREATE FUNCTION @extschema@.dp_drop_dataset(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_drop_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE

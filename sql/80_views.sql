@@ -17,7 +17,9 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
                                                          'USAGE')))
     ), behind AS MATERIALIZED (
         SELECT d.id, t.relation
-          FROM dp.dataset AS d CROSS JOIN LATERAL dp.tables_behind(d.entities) AS t (relation)
+          FROM dp.dataset AS d
+         CROSS JOIN LATERAL (SELECT dp.tables_behind(d.entities)
+                             UNION SELECT dp.tables_behind(d.leaves)) AS t (relation)
     )
     SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities,
            u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column, u.privacy_unit,
@@ -36,8 +38,10 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
                           SELECT h.id FROM behind AS h
                            WHERE h.relation IN (
                               SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
-                ORDER BY 1) AS shares_rows_with
-      FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b;
+                ORDER BY 1) AS shares_rows_with,
+           u.leaves::regclass AS leaves, c.counted_at
+      FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
+      LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
 COMMENT ON VIEW dp.datasets IS
     'the datasets that you own or may release from, and what is spent of their budgets';
 COMMENT ON COLUMN dp.datasets.name IS 'the name that releases and charges go by';
@@ -65,6 +69,10 @@ COMMENT ON COLUMN dp.datasets.smallest_charge IS
     'the least epsilon of a release by a role with a grant';
 COMMENT ON COLUMN dp.datasets.shares_rows_with IS
     'other datasets with rows of the same private table, whose spent budgets add up';
+
+COMMENT ON COLUMN dp.datasets.leaves IS
+    'the table of what dp_count_leaves counts, which releases read, NULL if they count entities';
+COMMENT ON COLUMN dp.datasets.counted_at IS 'when dp_count_leaves last counted';
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,

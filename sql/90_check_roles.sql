@@ -23,7 +23,7 @@
 -- With the rights of its owner, as dp.datasets, of which it shows a part, and without the budgets,
 -- whose sums would take most of the time here.
 CREATE VIEW dp.check_datasets WITH (security_barrier) AS
-    SELECT d.name AS dataset, d.owner, d.entities, d.groups
+    SELECT d.name AS dataset, d.owner, d.entities, d.groups, d.leaves
       FROM dp.dataset AS d
      WHERE d.dropped_at IS NULL AND pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
        AND pg_catalog.pg_has_role(d.owner, 'USAGE');

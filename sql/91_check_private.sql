@@ -56,9 +56,11 @@ COMMENT ON FUNCTION dp.private_relations(oid, oid) IS
     'inside of dp_check_privileges: the relations with rows of a private table, or that read them';
 
 CREATE VIEW dp.check_private WITH (security_invoker) AS
-    SELECT d.dataset, p.relid, p.part
+    SELECT d.dataset, p.relid, min(p.part) AS part
       FROM dp.check_datasets AS d
-     CROSS JOIN LATERAL dp.private_relations(d.entities, d.groups) AS p;
+     CROSS JOIN LATERAL (SELECT * FROM dp.private_relations(d.entities, d.groups)
+                         UNION ALL SELECT * FROM dp.private_relations(d.leaves, NULL)) AS p
+     GROUP BY d.dataset, p.relid;
 COMMENT ON VIEW dp.check_private IS
     'inside of dp_check_privileges: the relations with private rows, or that read them';
 

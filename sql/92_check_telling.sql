@@ -183,9 +183,10 @@ COMMENT ON VIEW dp.check_extension_functions IS
 
 CREATE VIEW dp.check_definers (dataset, what, proc) WITH (security_invoker) AS
     -- what it reads only its body tells; those of pg_dp are fine
-    SELECT d.dataset, 'a SECURITY DEFINER function whose owner may read the private table', p.oid
+    SELECT DISTINCT
+           d.dataset, 'a SECURITY DEFINER function whose owner may read the private table', p.oid
       FROM dp.check_datasets AS d
-      JOIN pg_catalog.pg_class AS c ON c.oid = d.entities
+      JOIN pg_catalog.pg_class AS c ON c.oid IN (d.entities, d.leaves)
       JOIN pg_catalog.pg_proc AS p
            ON pg_catalog.has_any_column_privilege(p.proowner, c.oid, 'SELECT')
      WHERE p.prosecdef

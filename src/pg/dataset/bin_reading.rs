@@ -3,7 +3,7 @@
 
 use super::query::Query;
 use super::reading::Reading;
-use super::relation::{Relation, open};
+use super::relation::Relation;
 use super::source::{Source, distinct, quoted};
 use super::stream::StreamedRow;
 use crate::pg::errors::{Failure, Result, invalid};
@@ -72,7 +72,7 @@ impl Source {
     pub(crate) fn check_rows_are_entities(&self) -> Result<()> {
         if self.size_column.is_some() {
             return Err(invalid(
-                "range sums have no meaning for a dataset with size_column",
+                "range sums have no meaning for a dataset with size_column or leaves",
                 "They count rows. Declare a dataset whose rows are the entities.",
             ));
         }
@@ -113,7 +113,7 @@ impl Source {
         bounds: BinBounds,
         amounts: Option<&Amounts>,
     ) -> Result<BinReading> {
-        let entities = open(self.entities, "entities")?;
+        let entities = self.open_entities()?;
         self.check_values(&entities, column, axis)?;
         let amount = ReadAmount::of(amounts, &entities)?;
         let mut columns = vec![column.to_string()];

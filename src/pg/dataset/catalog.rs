@@ -1,9 +1,10 @@
 //! Datasets as the catalog holds them, and who may use them.
 
+use super::relation::Place;
 use super::source::Source;
 use crate::pg::errors::{Result, error};
 use crate::pg::ledger::account::{Account, Promise};
-use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, as_reader, may_read_some};
 use crate::pg::server::select::as_of_now;
 use crate::pg::server::state::current_role;
@@ -21,8 +22,13 @@ pub(crate) struct Dataset {
     pub(crate) owner: Oid,
     /// Those that the current role may use, its own first; none for the owner.
     grants: Vec<Grant>,
+    /// What releases read.
     pub(crate) source: Source,
-    /// Of the source, when it was declared or last confirmed.
+    /// The tables that its owner counts into that source's, where releases do not read them.
+    pub(crate) counted: Option<Source>,
+    /// Whether they were counted.
+    has_leaves: bool,
+    /// Of all these tables, when they were declared or last confirmed.
     fingerprint: String,
 }
 
@@ -79,27 +85,34 @@ impl Dataset {
 
     fn find(name: &str) -> Result<Dataset> {
         let sql = format!(
-            "SELECT id, dp.role(owner, owner_name), entities, groups, group_key, hierarchy, \
-                    size_column, privacy_unit, max_rows_per_unit, fingerprint \
-               FROM dp.dataset WHERE name = {} AND dropped_at IS NULL",
+            "SELECT d.id, dp.role(d.owner, d.owner_name), d.entities, d.groups, d.group_key, \
+                    d.hierarchy, d.size_column, d.privacy_unit, d.max_rows_per_unit, d.fingerprint, \
+                    d.leaves, c.counted_at IS NOT NULL \
+               FROM dp.dataset AS d LEFT JOIN dp.leaf_count AS c ON c.dataset = d.id \
+              WHERE d.name = {} AND d.dropped_at IS NULL",
             quote_literal(name)
         );
         let mut found = None;
         read_catalog(&sql, |row| {
+            let declared = Source {
+                place: Place::Here,
+                entities: row.get(3).unwrap_or(Oid::INVALID),
+                groups: row.get(4),
+                group_key: row.get(5).unwrap_or_default(),
+                hierarchy: row.get(6).unwrap_or_default(),
+                size_column: row.get(7),
+                privacy_unit: row.get(8),
+                max_rows_per_unit: row.get(9).unwrap_or(1),
+            };
+            let (source, counted) = declared.with_leaves(row.get(11));
             found = Some(Dataset {
                 id: row.get(1).unwrap_or_default(),
                 name: name.to_string(),
                 owner: row.get(2).unwrap_or(Oid::INVALID),
                 grants: Vec::new(),
-                source: Source {
-                    entities: row.get(3).unwrap_or(Oid::INVALID),
-                    groups: row.get(4),
-                    group_key: row.get(5).unwrap_or_default(),
-                    hierarchy: row.get(6).unwrap_or_default(),
-                    size_column: row.get(7),
-                    privacy_unit: row.get(8),
-                    max_rows_per_unit: row.get(9).unwrap_or(1),
-                },
+                source,
+                counted,
+                has_leaves: row.get(12).unwrap_or(false),
                 fingerprint: row.get(10).unwrap_or_default(),
             });
             Ok(())
@@ -176,22 +189,83 @@ impl Dataset {
     /// wrong. Reads public rows only, with the owner's rights; to be called before charging.
     /// Returns the role that reads.
     pub(crate) fn check_source(&self) -> Result<Oid> {
+        if self.counted.is_some() && !self.has_leaves {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("the leaves of dataset \"{}\" were not counted yet", self.name),
+            )
+            .set_hint("Its owner counts them: CALL dp_count_leaves."));
+        }
         // locks the tables, so that what is found now holds for the reading
         let reader = self.source.reader(self.owner)?;
         as_reader(reader, || {
-            if as_of_now(|| self.source.fingerprint())? != self.fingerprint {
-                return Err(error(
-                    PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    format!("the tables of dataset \"{}\" were changed", self.name),
-                )
-                .set_hint(
-                    "Its owner confirms with dp_confirm_dataset that it still means the same, or \
-                     drops it.",
-                ));
-            }
+            self.check_unchanged()?;
             self.source.check()
         })?;
         Ok(reader)
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        let now = as_of_now(|| self.source.fingerprint_with(self.counted.as_ref()))?;
+        if now == self.fingerprint {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("the tables of dataset \"{}\" were changed", self.name),
+        )
+        .set_hint(
+            "Its owner confirms with dp_confirm_dataset that it still means the same, or drops it.",
+        ))
+    }
+
+    /// The numbers of the declared tables: of entities, of groups, of leaves.
+    pub(crate) fn tables(&self) -> [Option<Oid>; 3] {
+        match &self.counted {
+            Some(counted) => [Some(counted.entities), counted.groups, Some(self.source.entities)],
+            None => [Some(self.source.entities), self.source.groups, None],
+        }
+    }
+
+    /// The declaration, with tables of these numbers in place of its own.
+    pub(crate) fn with_tables(
+        &self,
+        [entities, groups, leaves]: [Option<Oid>; 3],
+    ) -> (Source, Option<Source>) {
+        let mut declared = self.counted.as_ref().unwrap_or(&self.source).clone();
+        declared.entities = entities.unwrap_or(Oid::INVALID);
+        declared.groups = groups;
+        declared.with_leaves(leaves)
+    }
+
+    /// The query that counts the leaves of the declared tables.
+    pub(crate) fn leaf_query(&self) -> Result<String> {
+        self.counted.as_ref().unwrap_or(&self.source).leaf_query()
+    }
+
+    /// Counts the leaves, with the rights of the current role.
+    ///
+    /// Errors: the dataset has no table for them; the tables were changed; what is wrong with the
+    /// tables.
+    pub(crate) fn count_leaves(&self) -> Result<()> {
+        let Some(counted) = &self.counted else {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("releases of dataset \"{}\" count its rows themselves", self.name),
+            )
+            .set_hint("Leaves are counted for datasets that were declared with leaves => '...'."));
+        };
+        self.check_unchanged()?;
+        counted.count_into(self.source.entities)?;
+        execute(
+            "INSERT INTO dp.leaf_count (dataset, counted_at, counted_by) \
+             VALUES ($1, clock_timestamp(), pg_get_userbyid($2)) \
+             ON CONFLICT (dataset) DO UPDATE \
+                SET counted_at = excluded.counted_at, counted_by = excluded.counted_by",
+            &[self.id.into(), current_role().into()],
+            |_| Ok(()),
+        )?;
+        Ok(())
     }
 }
 

@@ -4,7 +4,6 @@
 use super::bin_reading::ReadAmount;
 use super::query::Query;
 use super::reading::Reading;
-use super::relation::open;
 use super::source::{Source, distinct, quoted};
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
@@ -34,7 +33,7 @@ impl Source {
         amounts: Option<&Amounts>,
     ) -> Result<CellReading> {
         self.check_rows_are_entities()?;
-        let entities = open(self.entities, "entities")?;
+        let entities = self.open_entities()?;
         for (argument, name) in [("row_column", row.0), ("column_column", column.0)] {
             if entities.column(argument, name)?.family() != pg_sys::INT8OID {
                 return Err(invalid(

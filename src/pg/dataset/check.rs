@@ -2,7 +2,7 @@
 
 use super::kinship::check_apart;
 use super::query::Query;
-use super::relation::{Relation, open};
+use super::relation::Relation;
 use super::source::{Source, distinct, not_null, quoted};
 use crate::hierarchy::MAX_LEVELS;
 use crate::pg::errors::{Result, error, invalid};
@@ -22,11 +22,10 @@ impl Source {
     /// Errors: the dataset's owner may not read the tables; the tables' owners do not trust each
     /// other.
     pub(crate) fn reader(&self, dataset_owner: Oid) -> Result<Oid> {
-        let entities = open(self.entities, "entities")?;
+        let entities = self.open_entities()?;
         entities.check_readable_by(dataset_owner)?;
         entities.check_trusted_by(entities.owner, "entities")?;
-        if let Some(groups) = self.groups {
-            let groups = open(groups, "groups")?;
+        if let Some(groups) = self.open_groups()? {
             groups.check_readable_by(dataset_owner)?;
             groups.check_readable_by(entities.owner)?;
             if !has_rights_of(groups.owner, entities.owner) {
@@ -48,9 +47,8 @@ impl Source {
         if self.groups.is_some() { self.check_tree() } else { Ok(()) }
     }
 
-    fn check_columns(&self) -> Result<()> {
-        let entities = open(self.entities, "entities")?;
-        let groups = self.groups.map(|oid| open(oid, "groups")).transpose()?;
+    pub(super) fn check_columns(&self) -> Result<()> {
+        let (entities, groups) = (self.open_entities()?, self.open_groups()?);
         if let Some(groups) = &groups {
             check_apart(&entities, groups)?;
         }
@@ -98,10 +96,16 @@ impl Source {
         Ok(())
     }
 
+    /// Whether a row stands for many groups.
+    pub(super) fn has_histograms(&self, entities: &Relation) -> Result<bool> {
+        let Some(column) = &self.size_column else { return Ok(false) };
+        Ok(entities.column("size_column", column)?.family() == extension_type("coco")?)
+    }
+
     fn check_size_column(&self, entities: &Relation) -> Result<()> {
         let Some(column) = &self.size_column else { return Ok(()) };
         let family = entities.column("size_column", column)?.family();
-        if family == extension_type("coco")? {
+        if self.has_histograms(entities)? {
             if self.groups.is_some() {
                 return Err(invalid(
                     format!(
@@ -123,10 +127,13 @@ impl Source {
 
     fn check_privacy_unit(&self, entities: &Relation) -> Result<()> {
         let Some(column) = &self.privacy_unit else { return Ok(()) };
+        if self.has_histograms(entities)? {
+            return check_unit_of_histograms(column, entities);
+        }
         entities.column("privacy_unit", column)?;
         if self.size_column.is_some() {
             return Err(invalid(
-                "privacy_unit has no meaning with size_column",
+                "privacy_unit has no meaning with a size_column of integers",
                 "A row that holds a whole group's size cannot be told apart by person.",
             ));
         }
@@ -175,20 +182,16 @@ impl Source {
     /// Whether every group lies in one region. With a table of groups this reads public rows only;
     /// without one the caller declared the groups that occur to be public.
     pub(super) fn check_tree(&self) -> Result<()> {
-        let checked = match self.groups {
-            Some(oid) => open(oid, "groups")?,
+        let checked = match self.open_groups()? {
+            Some(groups) => groups,
             None if self.rows_are_groups() => return Ok(()),
-            None => open(self.entities, "entities")?,
+            None => self.open_entities()?,
         };
         let key = quoted(&self.group_key);
         let table = &checked.name;
         if self.groups.is_some() {
             if let Some(column) = self.null_region(&checked)? {
-                return Err(error(
-                    PgSqlErrorCode::ERRCODE_NOT_NULL_VIOLATION,
-                    format!("hierarchy: column \"{column}\" of {table} holds NULL"),
-                )
-                .set_hint("Every group needs a region on every level."));
+                return Err(no_region(column, table));
             }
             if checked.has_unique_key(&self.group_key)? {
                 return Ok(());
@@ -202,7 +205,7 @@ impl Source {
     }
 
     /// SELECT a row if a group occurs more than once, or in more than one region.
-    fn repeated_groups(&self, table: &str, key: &[String]) -> String {
+    pub(super) fn repeated_groups(&self, table: &str, key: &[String]) -> String {
         match self.groups {
             Some(_) => format!(
                 "SELECT 1 FROM {table} WHERE {} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
@@ -222,7 +225,7 @@ impl Source {
         }
     }
 
-    fn no_tree(&self, table: &str) -> ErrorReport {
+    pub(super) fn no_tree(&self, table: &str) -> ErrorReport {
         let often =
             if self.groups.is_some() { "more than once" } else { "in more than one region" };
         let message = format!("the hierarchy is no tree: a group occurs {often} in {table}");
@@ -249,6 +252,31 @@ impl Source {
         }
         Ok(None)
     }
+}
+
+pub(super) fn no_region(column: &str, table: &str) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_NOT_NULL_VIOLATION,
+        format!("hierarchy: column \"{column}\" of {table} holds NULL"),
+    )
+    .set_hint("Every group needs a region on every level.")
+}
+
+/// Histograms were made of rows of so many per unit at most, elsewhere: the column is not here. If it
+/// is, a row is one unit's, and who counted has not left out what is beyond the bound.
+fn check_unit_of_histograms(column: &str, entities: &Relation) -> Result<()> {
+    if entities.column("privacy_unit", column).is_err() {
+        return Ok(());
+    }
+    Err(invalid(
+        format!(
+            "privacy_unit: column \"{column}\" of {} is that of histograms, not of the rows that \
+             they count",
+            entities.name
+        ),
+        "Name the column of the counted rows, of which the query that counts uses max_rows_per_unit \
+         per value, as that of dp_leaf_query does.",
+    ))
 }
 
 /// A column of the key: one equality decides to which group an entity belongs.

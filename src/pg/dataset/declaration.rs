@@ -2,7 +2,6 @@
 //! what a release would be like.
 
 use super::names::too_long_name;
-use super::relation::open;
 use super::source::{Source, label, not_null, quoted};
 use crate::pg::errors::Result;
 use crate::pg::server::roles::as_reader;
@@ -10,14 +9,24 @@ use crate::pg::server::select::{as_of_now, read_rows};
 use pgrx::pg_sys::Oid;
 
 impl Source {
-    /// Checks a declaration. Returns the fingerprint of the source as it is now.
-    pub(crate) fn declare(&self, owner: Oid) -> Result<String> {
+    /// Checks a declaration, and of what the source is counted, if it is. Returns the fingerprint of
+    /// both as they are now.
+    pub(crate) fn declare(&self, counted: Option<&Source>, owner: Oid) -> Result<String> {
+        if let Some(counted) = counted {
+            as_of_now(|| counted.check_counted_into(self.entities, owner))?;
+        }
         as_reader(self.reader(owner)?, || {
             as_of_now(|| {
                 self.validate()?;
-                self.fingerprint()
+                self.fingerprint_with(counted)
             })
         })
+    }
+
+    /// The fingerprint of the source and of what it is counted from.
+    pub(super) fn fingerprint_with(&self, counted: Option<&Source>) -> Result<String> {
+        let of_counted = counted.map(Source::fingerprint).transpose()?.unwrap_or_default();
+        Ok(self.fingerprint()? + &of_counted)
     }
 
     /// Checks a declaration, as the reader. Its creator may read the tables: without a table of
@@ -32,8 +41,8 @@ impl Source {
 
     /// Every leaf region's path with its public number of groups; None without a table of groups.
     pub(crate) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
-        let Some(groups) = self.groups else { return Ok(None) };
-        let groups = open(groups, "groups")?.name;
+        let Some(groups) = self.open_groups()? else { return Ok(None) };
+        let groups = groups.name;
         let labels: Vec<String> = self.hierarchy.iter().map(|column| label(column)).collect();
         let sql = format!(
             "SELECT ARRAY[{}]::text[], count(*) FILTER (WHERE {}) FROM {groups} {}",

@@ -14,13 +14,12 @@ use super::leaf_histograms::{leaf_histograms, read_leaf_histograms};
 use super::leaves::{KnownGroups, Leaves};
 use super::query::Query;
 use super::reading::Reading;
-use super::relation::{Relation, UsedColumn, open};
+use super::relation::{Relation, UsedColumn};
 use super::source::{Source, comparable, distinct, label, not_null, quoted};
 use crate::coco::Coco;
 use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, internal, too_many_regions};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
-use crate::pg::server::select::extension_type;
 use pgrx::spi::quote_identifier;
 
 /// All that a release knows of its dataset's leaf regions before it is charged.
@@ -56,10 +55,7 @@ pub(super) struct DatasetTables {
 impl DatasetTables {
     /// Errors: one is not fit any more.
     pub(super) fn open(source: &Source) -> Result<DatasetTables> {
-        Ok(DatasetTables {
-            entities: open(source.entities, "entities")?,
-            groups: source.groups.map(|oid| open(oid, "groups")).transpose()?,
-        })
+        Ok(DatasetTables { entities: source.open_entities()?, groups: source.open_groups()? })
     }
 
     fn plan(&self, sql: &str, workers: i32) -> Result<Query> {
@@ -133,16 +129,16 @@ impl Source {
         let select = |columns: &[&[String]], rows: &str| {
             format!("SELECT {} FROM {rows}", columns.concat().join(", "))
         };
-        let rows = match (&tables.groups, &self.size_column, size) {
-            (Some(groups), _, size) => {
+        let rows = match (&tables.groups, size) {
+            (Some(groups), size) => {
                 let groups = self.read_groups(tables, groups, &mut leaves, key_layout)?;
                 let rows = self.used_rows(&entities.name, &key);
                 let rows = tables.seal(&select(&[&key, size.as_slice()], &rows), 0)?;
                 Rows::OfKnownGroups { rows, groups, weighted: size.is_some() }
             }
-            (None, Some(column), Some(size)) => {
+            (None, Some(size)) => {
                 // a row stands for many groups, or is one
-                if entities.column("size_column", column)?.family() == extension_type("coco")? {
+                if self.has_histograms(entities)? {
                     let columns = [&regions[..], &[size]];
                     Rows::Histograms(tables.seal(&select(&columns, &entities.name), 0)?)
                 } else {
@@ -152,7 +148,7 @@ impl Source {
                     Rows::Groups(tables.seal(&rows, workers)?)
                 }
             }
-            (None, ..) => {
+            (None, None) => {
                 let groups = leaves.no_groups(key_layout)?;
                 let rows = select(&[&regions, &key], &entities.name);
                 Rows::Entities(tables.seal(&rows, 0)?, groups)

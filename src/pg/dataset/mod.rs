@@ -2,7 +2,8 @@
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
 //! before the charge (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`), by queries
 //! whose plans tell nothing (`query`), row by row (`stream`), counted as they come (`leaves`,
-//! `leaf_histograms`).
+//! `leaf_histograms`). Tables that releases do not read themselves are counted beforehand
+//! (`leaf_count`, `leaf_query`).
 
 mod bin_reading;
 pub(super) mod catalog;
@@ -11,14 +12,16 @@ mod check;
 mod declaration;
 mod kinship;
 mod layout;
+mod leaf_count;
 mod leaf_histograms;
+mod leaf_query;
 mod leaf_reading;
 mod leaves;
 mod names;
 mod query;
 pub(super) mod reading;
 pub(super) mod region_reading;
-mod relation;
+pub(super) mod relation;
 pub(super) mod source;
 mod stream;
 pub(super) mod time_column;

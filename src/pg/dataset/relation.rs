@@ -40,10 +40,89 @@ pub(crate) struct UsedColumn {
     collation: Oid,
 }
 
-/// Opens a relation of a dataset, and refuses one that could read differently for different
-/// readers, or whose errors could show rows; and one with such a part. Looks at the catalog as it
-/// is now, as the planner does, whatever the transaction's snapshot.
-pub(crate) fn open(oid: Oid, argument: &str) -> Result<Relation> {
+/// Where the tables of a source may lie.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Place {
+    /// On this server, in PostgreSQL's own storage: releases read them.
+    Here,
+    /// Wherever SQL reaches: their owner counts them, and releases read what was counted.
+    Anywhere,
+}
+
+impl Place {
+    /// Opens a relation of a dataset, and refuses one that could read differently for different
+    /// readers; where releases read it, one whose errors could show rows, too; and one with such a
+    /// part. Looks at the catalog as it is now, as the planner does, whatever the transaction's
+    /// snapshot.
+    pub(crate) fn open(self, oid: Oid, argument: &str) -> Result<Relation> {
+        let (described, parts) = found(oid, argument)?;
+        let of_part = |(_, part): &(Oid, Described)| self.unfit_part(part);
+        if let Some(reason) = self.unfit(&described).or_else(|| parts.iter().find_map(of_part)) {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                format!("{argument}: {} {reason}", described.name),
+            )
+            .set_hint(self.what_is_fit()));
+        }
+        if self == Place::Here {
+            parts.iter().try_for_each(|(oid, part)| refuse_elsewhere(*oid, part, argument))?;
+        }
+        Ok(Relation::of(oid, described, parts))
+    }
+
+    /// Why a relation cannot be a table of a dataset.
+    fn unfit(self, relation: &Described) -> Option<&'static str> {
+        match (relation.kind, self) {
+            (
+                pg_sys::RELKIND_RELATION
+                | pg_sys::RELKIND_PARTITIONED_TABLE
+                | pg_sys::RELKIND_MATVIEW,
+                _,
+            )
+            | (pg_sys::RELKIND_FOREIGN_TABLE | pg_sys::RELKIND_VIEW, Place::Anywhere) => {
+                if relation.persistence == pg_sys::RELPERSISTENCE_TEMP {
+                    Some("is temporary, so that other sessions cannot read it")
+                } else if relation.row_security {
+                    Some("has row-level security, so that it reads differently for each role")
+                } else {
+                    None
+                }
+            }
+            (pg_sys::RELKIND_FOREIGN_TABLE, Place::Here) => {
+                Some("is a foreign table, whose errors could show rows")
+            }
+            _ => Some("is no table"),
+        }
+    }
+
+    /// Why a relation cannot be a part of one. (Row-level security of a part does not count where
+    /// the whole is read.)
+    fn unfit_part(self, part: &Described) -> Option<&'static str> {
+        match part.kind {
+            pg_sys::RELKIND_FOREIGN_TABLE if self == Place::Here => {
+                Some("has a foreign table among its parts, whose errors could show rows")
+            }
+            _ if part.persistence == pg_sys::RELPERSISTENCE_TEMP => {
+                Some("has a temporary table among its parts, which other sessions cannot read")
+            }
+            _ => None,
+        }
+    }
+
+    fn what_is_fit(self) -> &'static str {
+        match self {
+            Place::Here => {
+                "Use a plain or partitioned table or a materialized view, without row-level \
+                 security. What lies elsewhere, or is a view, is counted into a table of leaves: \
+                 dp_create_dataset(..., leaves => ...)."
+            }
+            Place::Anywhere => "Use a table, foreign table or view without row-level security.",
+        }
+    }
+}
+
+/// A relation with its parts, itself among them.
+fn found(oid: Oid, argument: &str) -> Result<(Described, Vec<(Oid, Described)>)> {
     let Some(described) = describe(oid) else {
         return Err(error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
@@ -56,59 +135,23 @@ pub(crate) fn open(oid: Oid, argument: &str) -> Result<Relation> {
     };
     // one that is dropped meanwhile is none
     let parts = parts(oid).into_iter().filter_map(|part| Some((part, describe(part)?)));
-    let parts: Vec<(Oid, Described)> = parts.collect();
-    let of_part = |(_, part): &(Oid, Described)| unfit_part(part);
-    if let Some(reason) = unfit(&described).or_else(|| parts.iter().find_map(of_part)) {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("{argument}: {} {reason}", described.name),
-        )
-        .set_hint(
-            "Use a plain or partitioned table or a materialized view, without row-level security.",
-        ));
-    }
-    parts.iter().try_for_each(|(oid, part)| refuse_elsewhere(*oid, part, argument))?;
-    let parts =
-        parts.into_iter().map(|(oid, part)| TablePart { oid, owner: part.owner, name: part.name });
-    let parts: Vec<TablePart> = parts.collect();
-    let is_plain = described.kind == pg_sys::RELKIND_RELATION && parts.len() == 1;
-    let is_materialized = described.kind == pg_sys::RELKIND_MATVIEW;
-    let name = quote_qualified_identifier(described.schema, described.name);
-    Ok(Relation { oid, owner: described.owner, name, parts, is_plain, is_materialized })
-}
-
-/// Why a relation cannot be a table of a dataset.
-fn unfit(relation: &Described) -> Option<&'static str> {
-    match relation.kind {
-        pg_sys::RELKIND_RELATION | pg_sys::RELKIND_PARTITIONED_TABLE | pg_sys::RELKIND_MATVIEW => {
-            if relation.persistence == pg_sys::RELPERSISTENCE_TEMP {
-                Some("is a temporary table, which other sessions cannot read")
-            } else if relation.row_security {
-                Some("has row-level security, so that it reads differently for each role")
-            } else {
-                None
-            }
-        }
-        pg_sys::RELKIND_FOREIGN_TABLE => Some("is a foreign table, whose errors could show rows"),
-        _ => Some("is no table"),
-    }
-}
-
-/// Why a relation cannot be a part of one. (Row-level security of a part does not count where the
-/// whole is read.)
-fn unfit_part(part: &Described) -> Option<&'static str> {
-    match part.kind {
-        pg_sys::RELKIND_FOREIGN_TABLE => {
-            Some("has a foreign table among its parts, whose errors could show rows")
-        }
-        _ if part.persistence == pg_sys::RELPERSISTENCE_TEMP => {
-            Some("has a temporary table among its parts, which other sessions cannot read")
-        }
-        _ => None,
-    }
+    Ok((described, parts.collect()))
 }
 
 impl Relation {
+    fn of(oid: Oid, described: Described, parts: Vec<(Oid, Described)>) -> Relation {
+        let parts = parts.into_iter().map(|(oid, part)| TablePart {
+            oid,
+            owner: part.owner,
+            name: part.name,
+        });
+        let parts: Vec<TablePart> = parts.collect();
+        let is_plain = described.kind == pg_sys::RELKIND_RELATION && parts.len() == 1;
+        let is_materialized = described.kind == pg_sys::RELKIND_MATVIEW;
+        let name = quote_qualified_identifier(described.schema, described.name);
+        Relation { oid, owner: described.owner, name, parts, is_plain, is_materialized }
+    }
+
     /// Error: a role without the right to read the whole table.
     pub(crate) fn check_readable_by(&self, role: Oid) -> Result<()> {
         let mode = pg_sys::ACL_SELECT as pg_sys::AclMode;

@@ -1,7 +1,9 @@
 //! Where a dataset's private rows lie, as its owner declares it, and the parts of queries that
 //! follow from that. What has to hold of it: `check`; how the rows are read: `leaf_reading`,
-//! `bin_reading`.
+//! `bin_reading`; how they are counted where releases cannot read them: `leaf_count`.
 
+use super::relation::{Place, Relation};
+use crate::pg::errors::Result;
 use pgrx::pg_sys::Oid;
 use pgrx::spi::quote_identifier;
 use std::collections::BTreeSet;
@@ -9,6 +11,8 @@ use std::collections::BTreeSet;
 /// The tables and columns that a dataset declares.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
+    /// Where the two tables may lie.
+    pub(crate) place: Place,
     /// The private table.
     pub(crate) entities: Oid,
     /// The public table of groups, one row per group; rows with a NULL key declare a region only.
@@ -19,13 +23,22 @@ pub(crate) struct Source {
     /// `entities` has one row per group, with the group's size in this column, or, where it is of
     /// type coco, one row for many groups.
     pub(crate) size_column: Option<String>,
-    /// The column of `entities` that tells whose a row is; None where each row is its own unit.
+    /// The column of `entities` that tells whose a row is; None where each row is its own unit. Of
+    /// histograms, the column of the rows that were counted.
     pub(crate) privacy_unit: Option<String>,
     /// How many rows of one unit are used.
     pub(crate) max_rows_per_unit: i32,
 }
 
 impl Source {
+    pub(super) fn open_entities(&self) -> Result<Relation> {
+        self.place.open(self.entities, "entities")
+    }
+
+    pub(super) fn open_groups(&self) -> Result<Option<Relation>> {
+        self.groups.map(|oid| self.place.open(oid, "groups")).transpose()
+    }
+
     /// Whether a row is a group, or several, whatever its key.
     pub(crate) fn rows_are_groups(&self) -> bool {
         self.groups.is_none() && self.size_column.is_some()

@@ -1,6 +1,5 @@
 //! The column that a stream counts by.
 
-use super::relation::open;
 use super::source::Source;
 use crate::pg::errors::{Result, invalid};
 use crate::pg::values::interval::TimeAxis;
@@ -22,14 +21,15 @@ impl Source {
     /// are would have to be kept, of everybody.
     pub(crate) fn time_column(&self, column: &str, axis: TimeAxis) -> Result<TimeColumn> {
         if self.size_column.is_some() || self.privacy_unit.is_some() {
-            let argument = if self.size_column.is_some() { "size_column" } else { "privacy_unit" };
+            let argument =
+                if self.size_column.is_some() { "size_column or leaves" } else { "privacy_unit" };
             return Err(invalid(
                 format!("streams have no meaning for a dataset with {argument}"),
                 "They count rows, and hide each by itself. Declare a dataset whose rows are the \
                  entities, without a privacy_unit.",
             ));
         }
-        let entities = open(self.entities, "entities")?;
+        let entities = self.open_entities()?;
         if entities.is_materialized {
             return Err(invalid(
                 format!(

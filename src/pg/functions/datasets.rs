@@ -1,6 +1,7 @@
 //! Declaring datasets, and taking them back.
 
 use crate::pg::dataset::catalog::Dataset;
+use crate::pg::dataset::relation::Place;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
 use crate::pg::server::catalog::{execute, read_catalog};
@@ -25,9 +26,11 @@ fn dp_create_dataset(
     delta_budget: Option<f64>,
     privacy_unit: Option<String>,
     max_rows_per_unit: Option<i32>,
+    leaves: Option<Oid>,
 ) -> Result<()> {
     let name = checked_name(required(name, "name")?, "name")?;
-    let source = Source {
+    let declared = Source {
+        place: Place::Here,
         entities: required(entities, "entities")?,
         groups,
         group_key: all_required(required(group_key, "group_key")?, "group_key")?,
@@ -38,30 +41,35 @@ fn dp_create_dataset(
     };
     let epsilon_budget = checked_epsilon_budget(epsilon_budget)?;
     let delta_budget = checked_delta_budget(delta_budget)?;
-    let fingerprint = source.declare(current_role())?;
+    let (source, counted) = declared.clone().with_leaves(leaves);
+    let fingerprint = source.declare(counted.as_ref(), current_role())?;
+    refuse_leaves_of_others(leaves, 0)?;
 
     lock_dataset_name(name)?;
     refuse_name_of_others(name)?;
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, \
                 groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
-                max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge) \
+                max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge, \
+                leaves, leaves_name) \
          VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
-                 $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001) \
+                 $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001, \
+                 $13, $13::regclass::text) \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
             current_role().into(),
-            source.entities.into(),
-            source.groups.into(),
-            source.group_key.into(),
-            source.hierarchy.into(),
-            source.size_column.into(),
-            source.privacy_unit.into(),
-            source.max_rows_per_unit.into(),
+            declared.entities.into(),
+            declared.groups.into(),
+            declared.group_key.into(),
+            declared.hierarchy.into(),
+            declared.size_column.into(),
+            declared.privacy_unit.into(),
+            declared.max_rows_per_unit.into(),
             fingerprint.into(),
             epsilon_budget.decimal().into(),
             delta_budget.to_string().into(),
+            leaves.into(),
         ],
         |_| Ok(()),
     )?;
@@ -128,35 +136,52 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
     let found = execute(
         "SELECT coalesce(to_regclass(entities_name)::oid, entities), \
                 coalesce(to_regclass(groups_name)::oid, groups), \
+                coalesce(to_regclass(leaves_name)::oid, leaves), \
                 coalesce(to_regrole(quote_ident(owner_name))::oid, $2) \
            FROM dp.dataset WHERE id = $1",
         &[dataset.id.into(), current_role().into()],
-        |row| Ok((row.get::<Oid>(1)?, row.get::<Oid>(2)?, row.get::<Oid>(3)?)),
+        |row| Ok(([row.get::<Oid>(1)?, row.get(2)?, row.get(3)?], row.get::<Oid>(4)?)),
     )?;
-    if let Some((Some(entities), groups, Some(owner))) = found {
-        if (entities, groups) != (dataset.source.entities, dataset.source.groups) {
+    let mut tables = dataset.tables();
+    if let Some((found, Some(owner))) = found {
+        if found != tables {
             pgrx::notice!(
                 "the tables of the dataset are now others than before, of the same names"
             );
         }
-        (dataset.source.entities, dataset.source.groups, dataset.owner) = (entities, groups, owner);
+        (tables, dataset.owner) = (found, owner);
     }
-    let fingerprint = dataset.source.declare(dataset.owner)?;
+    let [entities, groups, leaves] = tables;
+    let (source, counted) = dataset.with_tables(tables);
+    let fingerprint = source.declare(counted.as_ref(), dataset.owner)?;
+    refuse_leaves_of_others(leaves, dataset.id)?;
     execute(
         "UPDATE dp.dataset SET fingerprint = $2, \
                 entities = $3, entities_name = $3::regclass::text, \
                 groups = $4, groups_name = $4::regclass::text, owner = $5, \
-                owner_name = pg_get_userbyid($5) WHERE id = $1",
+                owner_name = pg_get_userbyid($5), \
+                leaves = $6, leaves_name = $6::regclass::text WHERE id = $1",
         &[
             dataset.id.into(),
             fingerprint.into(),
-            dataset.source.entities.into(),
-            dataset.source.groups.into(),
+            entities.into(),
+            groups.into(),
             dataset.owner.into(),
+            leaves.into(),
         ],
         |_| Ok(()),
     )?;
     Ok(())
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_leaf_query(dataset: Option<&str>) -> Result<String> {
+    Dataset::open_as_owner(required(dataset, "dataset")?)?.leaf_query()
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_count_leaves(dataset: Option<&str>) -> Result<()> {
+    Dataset::open_as_owner(required(dataset, "dataset")?)?.count_leaves()
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -173,6 +198,21 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
         execute(sql, &[dataset.id.into()], |_| Ok(()))?;
         Ok(())
     })
+}
+
+/// Refuses a table that another dataset's leaves are counted into: they would replace one another.
+fn refuse_leaves_of_others(leaves: Option<Oid>, id: i64) -> Result<()> {
+    let taken = execute(
+        "SELECT leaves_name FROM dp.dataset WHERE leaves = $1 AND id <> $2 AND dropped_at IS NULL",
+        &[leaves.into(), id.into()],
+        |row| row.get::<String>(1),
+    )?;
+    let Some(name) = taken.flatten() else { return Ok(()) };
+    Err(error(
+        PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
+        format!("leaves: {name} is the table of another dataset's leaves"),
+    )
+    .set_hint("Create a table for each: what is counted replaces what was."))
 }
 
 /// Locks the name of a dataset until the transaction ends. The unique index would wait for as long as

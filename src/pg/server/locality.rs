@@ -26,14 +26,19 @@ pub(crate) fn refuse_elsewhere(oid: Oid, table: &Described, argument: &str) -> R
         );
     }
     // tables that lie here alone, but are in its metadata, are planned by Citus, too
-    if CitusTable::Partition.has(pg_sys::Datum::from(oid)) == Some(true) {
+    if is_of_citus(oid) {
         return refuse(
             "is a table of Citus, so that other servers could read it and show rows in errors",
-            "Use a plain local table. The exact histogram of each region can be copied into one: \
-             INSERT INTO ... SELECT region, coco_agg(size) ..., and declare it with size_column.",
+            "The exact histogram of each region can be counted into a plain local table: \
+             dp_create_dataset(..., leaves => ...) and dp_count_leaves.",
         );
     }
     Ok(())
+}
+
+/// Whether Citus holds a table, or knows it.
+pub(crate) fn is_of_citus(oid: Oid) -> bool {
+    CitusTable::Partition.has(pg_sys::Datum::from(oid)) == Some(true)
 }
 
 /// Refuses to charge on a node of a Citus cluster that is not its coordinator: calls that are

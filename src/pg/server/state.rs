@@ -26,6 +26,13 @@ pub(crate) fn is_read_only() -> bool {
     unsafe { pg_sys::XactReadOnly }
 }
 
+/// Whether all statements of the transaction see what was committed before the first of them.
+pub(crate) fn has_one_snapshot() -> bool {
+    // SAFETY: no other thread of this process writes it.
+    let level = unsafe { pg_sys::XactIsoLevel };
+    level as u32 >= pg_sys::XACT_REPEATABLE_READ
+}
+
 pub(crate) fn is_serializable() -> bool {
     // SAFETY: no other thread of this process writes it.
     let level = unsafe { pg_sys::XactIsoLevel };

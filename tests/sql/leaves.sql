@@ -1,0 +1,166 @@
+-- Leaves that are counted by SQL are those that releases count, whatever the tables hold; and releases read a table of them
+-- where they do not read the others. The noise of epsilon = 1e6 is 0.
+SET client_min_messages = warning; -- of what is charged (tests/sql/access.sql)
+CREATE TABLE household (household int, state text NOT NULL, county numeric NOT NULL, code numeric);
+INSERT INTO household
+SELECT i, 'state ' || i % 2, CASE WHEN i % 3 = 0 THEN 1.0 ELSE 1.00 END, i / 2.0 FROM generate_series(1, 40) AS i;
+INSERT INTO household VALUES (NULL, 'of no household', 7, NULL);
+CREATE TABLE person AS
+SELECT nullif(k, 0) AS household, nullif('state ' || k % 2, 'state ' || i % 13) AS state,
+       CASE WHEN k % 3 = 0 THEN 1.0 ELSE 1.00 END AS county, (k / 2.0) * 1.00 AS code, i % 25 AS patient,
+       nullif(i % 7 - 2, 3) AS size
+  FROM generate_series(1, 300) AS i, LATERAL (SELECT i * i % 53) AS of (k);
+CREATE TABLE shops AS
+SELECT 'state ' || i % 3 AS state, coco_agg(i % 5) AS shops FROM generate_series(1, 50) AS i GROUP BY i % 3, i % 2;
+INSERT INTO shops VALUES ('state 0', NULL), (NULL, '{5:1}');
+-- the same rows, where no release reads them; one table for each dataset's leaves
+CREATE VIEW household_view AS TABLE household;
+CREATE VIEW person_view AS TABLE person;
+CREATE VIEW shops_view AS TABLE shops;
+
+CREATE TABLE kind (name text PRIMARY KEY, entities text, key text[], hierarchy text[], groups text, size text);
+INSERT INTO kind VALUES
+    ('groups that occur', 'person', '{state,household}', '{state}', NULL, NULL),
+    ('regions that print differently', 'person', '{county,state,household}', '{state,county}', NULL, NULL),
+    ('a table of groups', 'person', '{household}', '{state,county}', 'household', NULL),
+    ('keys that print differently', 'person', '{code}', '{state,county}', 'household', NULL),
+    ('numbers of entities', 'person', '{household}', '{state}', 'household', 'size'),
+    ('sizes', 'person', '{}', '{state,county}', NULL, 'size'),
+    ('histograms', 'shops', '{}', '{state}', NULL, 'shops'),
+    ('no regions', 'person', '{household}', '{}', NULL, NULL),
+    ('no regions, a table of groups', 'person', '{household}', '{}', 'household', NULL);
+SELECT count(dp_create_dataset(name, entities::regclass, key, hierarchy, groups::regclass, size, epsilon_budget => 1e9)) FROM kind;
+
+DO $$
+DECLARE
+    k kind;
+BEGIN
+    FOR k IN TABLE kind LOOP
+        EXECUTE format('CREATE TABLE %I (%s h coco)', 'leaves of ' || k.name,
+                       (SELECT string_agg(c || ' text, ', '') FROM unnest(k.hierarchy) AS c));
+        PERFORM dp_create_dataset('counted ' || k.name, (k.entities || '_view')::regclass, k.key, k.hierarchy,
+                                  (k.groups || '_view')::regclass, k.size, epsilon_budget => 1e9,
+                                  leaves => quote_ident('leaves of ' || k.name)::regclass);
+        EXECUTE format('CALL dp_count_leaves(%L)', 'counted ' || k.name);
+        EXECUTE format('CALL dp_count_leaves(%L)', 'counted ' || k.name); -- once more is the same
+    END LOOP;
+END $$;
+
+-- In how many rows the histograms differ that a query counts, that a release counts and that a release reads.
+CREATE FUNCTION differences(k kind) RETURNS TABLE (rows bigint, of_query bigint, of_table bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('
+        WITH released AS (SELECT path, size, groups FROM dp_hierarchy_release(%1$L, 1e6) WHERE level = %2$s),
+        queried AS (
+            SELECT ARRAY[%3$s]::text[] AS path, u.size, sum(u.groups)::bigint AS groups
+              FROM (%4$s) AS q CROSS JOIN LATERAL dp_unnest(q.h::text::dp_coco) AS u GROUP BY 1, 2),
+        counted AS (SELECT path, size, groups FROM dp_hierarchy_release(%5$L, 1e6) WHERE level = %2$s)
+        SELECT (SELECT count(*) FROM released),
+               (SELECT count(*) FROM ((TABLE queried EXCEPT TABLE released) UNION ALL (TABLE released EXCEPT TABLE queried)) AS d),
+               (SELECT count(*) FROM ((TABLE counted EXCEPT TABLE released) UNION ALL (TABLE released EXCEPT TABLE counted)) AS d)',
+        k.name, cardinality(k.hierarchy),
+        (SELECT coalesce(string_agg('q.' || c, ', '), '') FROM unnest(k.hierarchy) AS c), dp_leaf_query(k.name), 'counted ' || k.name);
+END $$;
+SELECT name, d.* FROM kind, differences(kind) AS d;
+
+-- A region that has no group is one, whoever counts.
+SELECT level, path FROM dp_hierarchy_release('counted a table of groups', 1e6) WHERE groups = 0 AND size = 0
+ UNION SELECT 2, ARRAY[state, county] FROM "leaves of a table of groups" WHERE h::text = '{}';
+
+-- The bound on a unit's rows is kept: 25 patients with 12 rows each, most in a household that is there.
+CREATE TABLE bounded (state text, h coco);
+SELECT dp_create_dataset('bounded', 'person_view', '{household}', '{state}', 'household_view', epsilon_budget => 1e9,
+                         privacy_unit => 'patient', max_rows_per_unit => 3, leaves => 'bounded');
+CALL dp_count_leaves('bounded');
+SELECT sum(dp_entities(h::text::dp_coco)) BETWEEN 1 AND 75 AS at_most_three_each FROM bounded;
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('bounded', 1);
+SELECT parameters -> 'levels' -> 0 ->> 'sensitivity' AS sensitivity FROM dp.ledger WHERE dataset = 'bounded';
+-- Histograms that were counted elsewhere say whose rows they bound.
+SELECT dp_create_dataset('brought', 'bounded', '{}', '{state}', size_column => 'h', epsilon_budget => 1e9,
+                         privacy_unit => 'patient', max_rows_per_unit => 3);
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('brought', 1);
+SELECT parameters -> 'levels' -> 0 ->> 'sensitivity' AS sensitivity FROM dp.ledger WHERE dataset = 'brought';
+SELECT name, leaves, counted_at IS NOT NULL AS is_counted, shares_rows_with @> '{brought}' AS shares
+  FROM dp.datasets WHERE name IN ('bounded', 'brought');
+
+-- Only the owner counts, and what is counted is as private as what it was counted from.
+CREATE ROLE dp_test_grantee;
+SELECT dp_grant('bounded', 'dp_test_grantee', require_name => false), dp_set_smallest_charge('bounded', 1);
+GRANT SELECT ON bounded TO dp_test_grantee;
+SELECT hole, object FROM dp_check_privileges('dp_test_grantee') WHERE dataset = 'bounded' AND object ~ 'bounded';
+REVOKE SELECT ON bounded FROM dp_test_grantee;
+SET ROLE dp_test_grantee;
+SELECT * FROM error_of('CALL dp_count_leaves(''bounded'')');
+SELECT * FROM error_of('SELECT dp_leaf_query(''bounded'')');
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('bounded', 1);
+RESET ROLE;
+
+-- An owner who is no superuser counts with its own rights.
+CREATE ROLE dp_test_owner;
+CREATE SCHEMA owned AUTHORIZATION dp_test_owner;
+GRANT SELECT ON household_view TO dp_test_owner;
+SET ROLE dp_test_owner;
+CREATE TABLE owned.leaf (state text, h coco);
+SELECT * FROM error_of('SELECT dp_create_dataset(''own'', ''person_view'', ''{household}'', ''{state}'', ''household_view'',
+                        epsilon_budget => 1e9, leaves => ''owned.leaf'')');
+RESET ROLE;
+GRANT SELECT ON person_view TO dp_test_owner;
+SET ROLE dp_test_owner;
+SELECT dp_create_dataset('own', 'person_view', '{household}', '{state}', 'household_view', epsilon_budget => 1e9, leaves => 'owned.leaf');
+CALL dp_count_leaves('own');
+SELECT count(*) AS leaves FROM owned.leaf;
+RESET ROLE;
+REVOKE SELECT ON person_view FROM dp_test_owner;
+SET ROLE dp_test_owner;
+SELECT * FROM error_of('CALL dp_count_leaves(''own'')');
+SELECT count(*) > 0 AS of_what_was_counted FROM dp_hierarchy_release('own', 1);
+RESET ROLE;
+
+-- Whatever is wrong is said before anything is counted or charged.
+CREATE TABLE other (state int, h coco);
+CREATE TABLE without (state text, h text);
+CREATE TABLE parted (state text, h coco) PARTITION BY LIST (state);
+CREATE TABLE free (state text, county text, h coco);
+CREATE FUNCTION declares(leaves text, hierarchy text = '{state}', entities text = 'person_view', key text = '{household}')
+    RETURNS SETOF text LANGUAGE sql AS $$
+SELECT code || ' ' || message || coalesce(E'\n  ' || hint, '') FROM error_of(format(
+    'SELECT dp_create_dataset(''wrong'', %L, %L, %L, %L, epsilon_budget => 1, leaves => %L)',
+    entities, key, hierarchy, CASE WHEN hierarchy = '{state,county}' THEN 'household' END, leaves)) $$;
+SELECT declares(leaves) FROM unnest('{bounded,other,without,parted,person_view,household}'::text[]) AS leaves;
+SELECT declares('free', '{h}');
+SELECT declares('person', entities => 'person');
+CREATE TABLE numeric_leaves (state text, county numeric, h coco);
+SELECT declares('numeric_leaves', '{state,county}');
+SELECT code, message, hint FROM error_of('CALL dp_count_leaves(''a table of groups'')');
+SELECT dp_create_dataset('late', 'person_view', '{household}', '{state,county}', 'household', epsilon_budget => 1, leaves => 'free');
+SELECT code, message, hint FROM error_of('SELECT dp_hierarchy_release(''late'', 1)');
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT code, message, hint FROM error_of('CALL dp_count_leaves(''late'')');
+ROLLBACK;
+INSERT INTO household VALUES (1, 'state 5', 5);
+SELECT code, message, hint FROM error_of('CALL dp_count_leaves(''late'')');
+DELETE FROM household WHERE state = 'state 5';
+CREATE UNIQUE INDEX ON household (household);
+CALL dp_count_leaves('late');
+SELECT code, message, hint FROM error_of('SELECT * FROM dp_range_sums(''late'', ''county'', ''{"[0,2)"}''::int8range[], 1)');
+SELECT epsilon_spent FROM dp_budget('late');
+
+-- In one transaction with the release: what is counted and not committed is read, and charged whatever becomes of it.
+BEGIN;
+CALL dp_count_leaves('late');
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('late', 0.25);
+ROLLBACK;
+SELECT epsilon_spent FROM dp_budget('late');
+
+-- Tables that were changed are confirmed, those that are counted and the one that is read.
+ALTER TABLE free RENAME TO renamed;
+SELECT code, message FROM error_of('CALL dp_count_leaves(''late'')');
+SELECT code, message FROM error_of('SELECT dp_hierarchy_release(''late'', 0.25)');
+SELECT dp_confirm_dataset('late');
+SELECT leaves FROM dp.datasets WHERE name = 'late';
+DROP VIEW person_view;
+SELECT code, message, hint FROM error_of('SELECT dp_hierarchy_release(''late'', 0.25)');
+CREATE VIEW person_view AS TABLE person;
+SELECT dp_confirm_dataset('late');
+CALL dp_count_leaves('late');
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('late', 0.25);
