@@ -19,7 +19,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors test-versions bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
+.PHONY: help demo test test-doors citus test-versions bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,11 +35,21 @@ test: testpackages unit changes start ## all tests: those in Rust, then those ag
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
 
 # What these bring along is much, so they are no part of `test`.
-test-doors: start ## tests of the examples for dbt and pandas, which it installs under the build directory
+test-doors: start ## tests of the examples for dbt, pandas, DuckDB and Spark, installed under the build directory
 	@pgrx-config/packages doors
 	@[ -x $(BUILT)/doors/bin/pip ] || python3 -m venv $(BUILT)/doors
 	@$(BUILT)/doors/bin/pip install -q --disable-pip-version-check -r tests/workflows/requirements.txt
-	@eval "$$(pgrx-config/cluster env)"; tests/run dbt pandas
+	@eval "$$(pgrx-config/cluster env)"; tests/run dbt pandas engines
+
+CITUS_PG_CONFIG ?= $(PG_CONFIG)
+citus: ## tests with a coordinator of Citus and two workers; CITUS_PG_CONFIG=... is of a PostgreSQL that has it
+	@export PG_CONFIG='$(CITUS_PG_CONFIG)' CARGO_TARGET_DIR='$(abspath $(BUILT))/citus'; \
+	if [ ! -e "$$($(CITUS_PG_CONFIG) --pkglibdir)/citus.so" ]; then \
+	    echo '==> skipped: the PostgreSQL of $(CITUS_PG_CONFIG) has no Citus' >&2; \
+	else \
+	    $(MAKE) --no-print-directory start; \
+	    (eval "$$(pgrx-config/cluster env)"; tests/run citus distributed); \
+	fi
 
 test-versions: ## the tests against a server, with the versions of PostgreSQL that wheels bring; VERSIONS=18
 	@pgrx-config/packages versions

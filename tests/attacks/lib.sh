@@ -142,6 +142,45 @@ may_start_servers() {
     unset RUST_BACKTRACE RUST_LIB_BACKTRACE # they would be the new server's, and its errors long
 }
 
+# A coordinator of Citus with two workers, which $coordinator and ${workers[@]} name by their ports; the connection is to
+# the coordinator's database, which has pg_dp. `on PORT COMMAND...` is for another one.
+start_citus() {
+    [[ -e $(pg_config --pkglibdir)/citus.so ]] || skip 'Citus is not installed for this PostgreSQL'
+    may_start_servers
+    folder=$PGHOST/citus-$$
+    coordinator=5432 workers=(5433 5434)
+    local port
+    cleanup() {
+        for port in $coordinator "${workers[@]}"; do
+            as_server pg_ctl stop -s -D "$folder/$port" -m immediate 2>/dev/null
+        done
+        as_server rm -rf -- "$folder"
+    }
+
+    as_server mkdir -m 700 "$folder"
+    export PGHOST=$folder PGPORT=$coordinator PGUSER=postgres PGDATABASE=postgres
+    for port in $coordinator "${workers[@]}"; do
+        as_server initdb -D "$folder/$port" -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync --no-instructions >/dev/null
+        as_server tee -a "$folder/$port/postgresql.conf" >/dev/null <<END
+listen_addresses = ''
+unix_socket_directories = '$folder'
+port = $port
+fsync = off
+max_worker_processes = 16
+shared_preload_libraries = 'citus'
+citus.node_conninfo = 'sslmode=disable'
+END
+        as_server env -u PGOPTIONS pg_ctl start -s -w -D "$folder/$port" -l "$folder/$port/log" || {
+            as_server cat "$folder/$port/log"
+            exit 1
+        }
+        on "$port" sql -c 'CREATE EXTENSION citus' -c 'CREATE EXTENSION pg_dp'
+    done
+    sql -o /dev/null -c "SELECT citus_set_coordinator_host('$folder', $coordinator)"
+    for port in "${workers[@]}"; do sql -o /dev/null -c "SELECT citus_add_node('$folder', $port)"; done
+}
+on() { PGPORT=$1 "${@:2}"; }
+
 # For attacks at random moments: `strike KIND MICROSECONDS ACTION` waits in the background for the session called victim
 # (caller), the ledger's worker (worker), or the one that stores a release (store), then so long, and then does ACTION(pid); it gives up if the victim has come and gone.
 # Returns when it is ready. `met` waits for it and sets $met to what ACTION returned, empty if it met nothing.
