@@ -62,7 +62,7 @@ impl Place {
                 PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
                 format!("{argument}: {} {reason}", described.name),
             )
-            .set_hint(self.what_is_fit()));
+            .set_hint(self.what_is_fit(argument, &described, &parts)));
         }
         if self == Place::Here {
             parts.iter().try_for_each(|(oid, part)| refuse_elsewhere(*oid, part, argument))?;
@@ -109,12 +109,25 @@ impl Place {
         }
     }
 
-    fn what_is_fit(self) -> &'static str {
+    fn what_is_fit(
+        self,
+        argument: &str,
+        relation: &Described,
+        parts: &[(Oid, Described)],
+    ) -> &'static str {
+        let elsewhere = [pg_sys::RELKIND_VIEW, pg_sys::RELKIND_FOREIGN_TABLE];
+        let kinds = parts.iter().map(|(_, part)| part.kind).chain([relation.kind]);
         match self {
+            Place::Here
+                if argument != "leaves"
+                    && kinds.into_iter().any(|kind| elsewhere.contains(&kind)) =>
+            {
+                "Its owner counts it, into a table that releases read: \
+                 dp_create_dataset(..., leaves => ...) and dp_count_leaves."
+            }
             Place::Here => {
                 "Use a plain or partitioned table or a materialized view, without row-level \
-                 security. What lies elsewhere, or is a view, is counted into a table of leaves: \
-                 dp_create_dataset(..., leaves => ...)."
+                 security."
             }
             Place::Anywhere => "Use a table, foreign table or view without row-level security.",
         }
