@@ -8,14 +8,18 @@ INSERT INTO household VALUES (NULL, 'of no household', 7, NULL);
 CREATE TABLE person AS
 SELECT nullif(k, 0) AS household, nullif('state ' || k % 2, 'state ' || i % 13) AS state,
        CASE WHEN k % 3 = 0 THEN 1.0 ELSE 1.00 END AS county, (k / 2.0) * 1.00 AS code, i % 25 AS patient,
-       nullif(i % 7 - 2, 3) AS size
+       nullif(i % 7 - 2, 3) AS size, i AS id
   FROM generate_series(1, 300) AS i, LATERAL (SELECT i * i % 53) AS of (k);
 CREATE TABLE shops AS
 SELECT 'state ' || i % 3 AS state, coco_agg(i % 5) AS shops FROM generate_series(1, 50) AS i GROUP BY i % 3, i % 2;
 INSERT INTO shops VALUES ('state 0', NULL), (NULL, '{5:1}');
 -- the same rows, where no release reads them; one table for each dataset's leaves
 CREATE VIEW household_view AS TABLE household;
-CREATE VIEW person_view AS TABLE person;
+SET test.removed = 0; -- the row that a neighbour has not, or has one smaller
+SET test.smaller = 0;
+CREATE VIEW person_view AS
+SELECT household, state, county, code, patient, size - (id = current_setting('test.smaller')::int)::int AS size
+  FROM person WHERE id <> current_setting('test.removed')::int;
 CREATE VIEW shops_view AS TABLE shops;
 
 CREATE TABLE kind (name text PRIMARY KEY, entities text, key text[], hierarchy text[], groups text, size text);
@@ -62,6 +66,36 @@ BEGIN
         (SELECT coalesce(string_agg('q.' || c, ', '), '') FROM unnest(k.hierarchy) AS c), dp_leaf_query(k.name), 'counted ' || k.name);
 END $$;
 SELECT name, d.* FROM kind, differences(kind) AS d;
+
+-- Neighbours, replayed one by one: without a row, or with one smaller size, one group is smaller by one, or is not there.
+CREATE FUNCTION leaves_of(dataset text, hierarchy text[]) RETURNS TABLE (path text[], size bigint, groups bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT ARRAY[%s]::text[], u.size, u.groups FROM (%s) AS q, dp_unnest(q.h::text::dp_coco) AS u',
+                                (SELECT coalesce(string_agg('q.' || c, ', '), '') FROM unnest(hierarchy) AS c), dp_leaf_query(dataset));
+END $$;
+CREATE FUNCTION neighbours(k kind, OUT tried bigint, OUT differ bigint, OUT most_groups bigint, OUT most_entities bigint) LANGUAGE plpgsql AS $$
+DECLARE
+    changed text := CASE WHEN k.size IS NULL THEN 'test.removed' ELSE 'test.smaller' END;
+    of_groups bigint;
+    of_entities bigint;
+BEGIN
+    CREATE TEMP TABLE whole AS SELECT * FROM leaves_of('counted ' || k.name, k.hierarchy);
+    SELECT 0, 0, 0, 0 INTO tried, differ, most_groups, most_entities;
+    FOR id IN 1..300 LOOP
+        PERFORM set_config(changed, id::text, false);
+        SELECT coalesce(sum(abs(d)), 0), coalesce(sum(abs(e)), 0) INTO of_groups, of_entities
+          FROM (SELECT path, sum(abs(coalesce(w.groups, 0) - coalesce(n.groups, 0))) AS d,
+                       sum(size * (coalesce(w.groups, 0) - coalesce(n.groups, 0))) AS e
+                  FROM whole AS w FULL JOIN leaves_of('counted ' || k.name, k.hierarchy) AS n USING (path, size) GROUP BY path) AS regions;
+        tried := tried + 1;
+        differ := differ + (of_groups > 0)::int;
+        most_groups := greatest(most_groups, of_groups);
+        most_entities := greatest(most_entities, of_entities);
+    END LOOP;
+    PERFORM set_config(changed, '0', false);
+    DROP TABLE whole;
+END $$;
+SELECT name, n.* FROM kind, neighbours(kind) AS n WHERE entities = 'person';
 
 -- A region that has no group is one, whoever counts.
 SELECT level, path FROM dp_hierarchy_release('counted a table of groups', 1e6) WHERE groups = 0 AND size = 0
