@@ -97,6 +97,11 @@ BEGIN
 END $$;
 SELECT name, n.* FROM kind, neighbours(kind) AS n WHERE entities = 'person';
 
+-- Where partial states travel as text, between servers, they arrive as they were.
+SELECT coco_agg(h::text::coco)::text = coco_agg(h)::text AS histograms FROM "leaves of a table of groups";
+SELECT bins_agg(part::text::bins)::text = bins_agg(part)::text AS bins
+  FROM (SELECT bins_agg(id, 0, 400) AS part FROM person GROUP BY id % 7) AS parts;
+
 -- A region that has no group is one, whoever counts.
 SELECT level, path FROM dp_hierarchy_release('counted a table of groups', 1e6) WHERE groups = 0 AND size = 0
  UNION SELECT 2, ARRAY[state, county] FROM "leaves of a table of groups" WHERE h::text = '{}';
