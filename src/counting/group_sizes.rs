@@ -36,6 +36,9 @@ pub struct GroupRow {
 
 /// Counts the entities of each group.
 pub struct GroupSizes<F> {
+    /// The last rows that were added, which are of one group: where they lie together, they count
+    /// as one.
+    last: Option<GroupRow>,
     table: GroupTable,
     most_groups: usize,
     max_size: u32,
@@ -73,6 +76,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
             memory.saturating_sub(parts * part) / (size_of::<(GroupKey, CountedGroup)>() + 1);
         let places = if places < 16 { 16 } else { 1 << places.ilog2() };
         GroupSizes {
+            last: None,
             table: HashMap::with_hasher(KeyHasher::new(words)),
             most_groups: places / 8 * 7,
             max_size,
@@ -83,7 +87,28 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
+    #[inline]
     pub fn add(&mut self, row: GroupRow) {
+        match &mut self.last {
+            // one that says that its group exists says nothing of those before it
+            Some(last) if last.key == row.key && (last.region.is_some() || row.region.is_none()) => {
+                last.entities = last.entities.saturating_add(row.entities);
+            }
+            last => {
+                if let Some(row) = last.replace(row) {
+                    self.count(row);
+                }
+            }
+        }
+    }
+
+    fn count_last(&mut self) {
+        if let Some(row) = self.last.take() {
+            self.count(row);
+        }
+    }
+
+    fn count(&mut self, row: GroupRow) {
         if !self.parts.is_empty() {
             return self.put_aside(row);
         }
@@ -126,6 +151,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// counted: at once, or by [`GroupSizes::finish_telling`]. A row of no group is left out. To be
     /// called after all groups were added.
     pub fn tell(&mut self, row: GroupRow, visit: &mut impl FnMut(u32, u32)) {
+        self.count_last();
         if !self.parts.is_empty() {
             self.put_aside(row);
         } else if let Some(group) = self.table.get(&row.key) {
@@ -137,14 +163,14 @@ impl<F: TemporaryFile> GroupSizes<F> {
     pub fn finish(self, mut visit: impl FnMut(u32, u32)) {
         self.finish_parts(
             |table| table.drain().for_each(|(_, group)| visit(group.region, group.size)),
-            GroupSizes::add,
+            GroupSizes::count,
         );
     }
 
     /// Gives `visit` what [`GroupSizes::tell`] could not tell yet.
     pub fn finish_telling(self, visit: &mut impl FnMut(u32, u32)) {
         self.finish_parts(GroupTable::clear, |sizes, row| match row.region {
-            Some(_) => sizes.add(row),
+            Some(_) => sizes.count(row),
             None => sizes.tell(row, visit),
         });
     }
@@ -155,6 +181,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         mut empty: impl FnMut(&mut GroupTable),
         mut add: impl FnMut(&mut Self, GroupRow),
     ) {
+        self.count_last();
         let mut waiting = Vec::new();
         loop {
             empty(&mut self.table);
@@ -196,8 +223,8 @@ impl GroupRow {
 
     fn from_bytes(bytes: &[u8]) -> GroupRow {
         let mut words = [0; ROW / 8];
-        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
         }
         let region = (words[2] >> 32) as u32;
         GroupRow {
