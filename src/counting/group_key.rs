@@ -11,13 +11,30 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Equal for equal keys, and different for different ones as far as the module says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Eq)]
 pub struct GroupKey(pub(super) [u64; 2]);
 
 impl Hash for GroupKey {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.iter().for_each(|&word| state.write_u64(word));
+    }
+}
+
+impl PartialEq for GroupKey {
+    #[inline]
+    fn eq(&self, other: &GroupKey) -> bool {
+        // word by word: just made, they are in registers
+        let [low, high] = self.0;
+        low == other.0[0] && high == other.0[1]
+    }
+}
+
+/// Up to two columns of 8 bytes each, followed by zeros.
+impl From<[u64; 2]> for GroupKey {
+    #[inline]
+    fn from(words: [u64; 2]) -> GroupKey {
+        GroupKey(words)
     }
 }
 
@@ -38,8 +55,14 @@ pub struct KeyMaker(Columns);
 #[derive(Debug)]
 enum Columns {
     /// Of keys that stand for themselves; zeros follow.
-    Exact { bytes: [u8; KEY], length: usize },
-    Hashed { bytes: Vec<u8>, hasher: SipHasher13 },
+    Exact {
+        bytes: [u8; KEY],
+        length: usize,
+    },
+    Hashed {
+        bytes: Vec<u8>,
+        hasher: SipHasher13,
+    },
 }
 
 const KEY: usize = size_of::<GroupKey>();
@@ -171,6 +194,9 @@ mod tests {
         keys.word(7u64.to_le_bytes());
         keys.fixed(&u64::MAX.to_le_bytes());
         assert_eq!(keys.finish(), GroupKey([7, u64::MAX]));
+        let mut keys = maker(&[KeyColumn::Fixed(8)]);
+        keys.word(7u64.to_le_bytes());
+        assert_eq!(keys.finish(), GroupKey::from([7, 0]));
         let mut keys = maker(&[KeyColumn::Fixed(6)]);
         keys.fixed(&[1, 0, 0, 0, 0, 2]);
         assert_eq!(keys.finish(), GroupKey([1 + (2 << 40), 0]));

@@ -35,10 +35,17 @@ pub(crate) struct StreamedRow<'a> {
 
 impl StreamedRow<'_> {
     /// Whether no column is NULL.
+    #[inline]
     pub(crate) fn has_all(&self, columns: Range<usize>) -> bool {
-        !self.nulls[columns].contains(&true)
+        self.nulls[columns].iter().all(|is_null| !is_null)
     }
 
+    /// The first column that is NULL.
+    pub(crate) fn first_null(&self) -> Option<usize> {
+        self.nulls.iter().position(|is_null| *is_null)
+    }
+
+    #[inline]
     pub(crate) fn layout(&self, column: usize) -> Layout {
         self.columns[column].layout
     }
@@ -55,6 +62,7 @@ impl StreamedRow<'_> {
 
     /// What is held in a datum, as 8 bytes with its sign extended: integers that are equal have the
     /// same, whatever their types.
+    #[inline]
     pub(crate) fn word(&self, column: usize) -> [u8; 8] {
         let width = match self.columns[column].layout {
             Layout::ByValue(width) => width,

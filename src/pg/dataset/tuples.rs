@@ -18,6 +18,8 @@ pub(super) struct Tuples {
     attribute_values: Vec<(Datum, bool)>,
     values: Vec<Datum>,
     nulls: Vec<bool>,
+    /// Whether `nulls` may be set, by the row before.
+    had_nulls: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -100,13 +102,19 @@ impl Tuples {
         let wanted = columns.iter().map(|column| column + 1).max().unwrap_or(0);
         // SAFETY: the caller's promise.
         let of_table = unsafe { PgTupleDesc::from_pg_unchecked(descriptor) };
-        let attributes: Vec<Attribute> =
-            of_table.iter().take(wanted).map(Attribute::of).collect();
+        let attributes: Vec<Attribute> = of_table.iter().take(wanted).map(Attribute::of).collect();
         let offset = |&column: &usize| offset_in_all(&attributes[..=column]);
         let offsets = columns.iter().map(offset).collect();
-        let (values, nulls) = (vec![Datum::null(); columns.len()], vec![false; columns.len()]);
-        let attribute_values = Vec::with_capacity(wanted);
-        Tuples { descriptor, attributes, columns, offsets, attribute_values, values, nulls }
+        Tuples {
+            descriptor,
+            offsets,
+            attribute_values: Vec::with_capacity(wanted),
+            values: vec![Datum::null(); columns.len()],
+            nulls: vec![false; columns.len()],
+            had_nulls: false,
+            attributes,
+            columns,
+        }
     }
 
     /// A row's columns, and which of them are NULL. Values are not copied.
@@ -132,7 +140,10 @@ impl Tuples {
                     // SAFETY: without NULLs the value lies there in every row.
                     *value = unsafe { self.attributes[*column].value(data.add(*offset)) };
                 }
-                self.nulls.fill(false);
+                // seldom: what has just been cleared is slow to read
+                if std::mem::take(&mut self.had_nulls) {
+                    self.nulls.fill(false);
+                }
             }
             // SAFETY: the caller's promise; the bits of NULLs are part of the header.
             _ => unsafe {
@@ -169,6 +180,7 @@ impl Tuples {
             };
             self.attribute_values.push(value);
         }
+        self.had_nulls = true;
         for (place, column) in self.columns.iter().enumerate() {
             (self.values[place], self.nulls[place]) = self.attribute_values[*column];
         }
