@@ -1,6 +1,6 @@
 -- Made-up groups in a made-up nation and their entities, one row each: :groups groups in 52 states with 2 to 119
 -- counties each, 3,144 in all; :entities entities, of which some groups have many and some none. In no order, as
--- tables are that were filled over time. The same on every run.
+-- tables are that were filled over time, and once more in the order of their groups. The same on every run.
 
 SELECT setseed(0.5);
 
@@ -16,6 +16,10 @@ SELECT id, state, county
   JOIN household USING (id)
  ORDER BY random();
 
-VACUUM ANALYZE household, person;
+CREATE TABLE person_in_order AS SELECT * FROM person ORDER BY id;
+
+VACUUM ANALYZE household, person, person_in_order;
 SELECT dp_create_dataset('households', 'person', '{id}', '{state,county}', 'household', epsilon_budget => 1e6);
 SELECT dp_create_dataset('people', 'person', '{id}', '{state,county}', epsilon_budget => 1e6);
+SELECT dp_create_dataset('households_in_order', 'person_in_order', '{id}', '{state,county}', 'household', epsilon_budget => 1e6);
+SELECT dp_create_dataset('people_in_order', 'person_in_order', '{id}', '{state,county}', epsilon_budget => 1e6);

@@ -8,11 +8,35 @@
 
 use rand::Rng;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use std::hash::{BuildHasher, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Equal for equal keys, and different for different ones as far as the module says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Eq)]
 pub struct GroupKey(pub(super) [u64; 2]);
+
+impl Hash for GroupKey {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.iter().for_each(|&word| state.write_u64(word));
+    }
+}
+
+impl PartialEq for GroupKey {
+    #[inline]
+    fn eq(&self, other: &GroupKey) -> bool {
+        // word by word: just made, they are in registers
+        let [low, high] = self.0;
+        low == other.0[0] && high == other.0[1]
+    }
+}
+
+/// Up to two columns of 8 bytes each, followed by zeros.
+impl From<[u64; 2]> for GroupKey {
+    #[inline]
+    fn from(words: [u64; 2]) -> GroupKey {
+        GroupKey(words)
+    }
+}
 
 /// A column of a key, by what PostgreSQL holds of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +49,26 @@ pub enum KeyColumn {
 
 /// Makes [`GroupKey`]s of keys with the same columns, column by column.
 #[derive(Debug)]
-pub struct KeyMaker {
-    /// None where keys stand for themselves.
-    hasher: Option<SipHasher13>,
-    /// The columns so far.
-    bytes: Vec<u8>,
+pub struct KeyMaker(Columns);
+
+/// The columns so far.
+#[derive(Debug)]
+enum Columns {
+    /// Of keys that stand for themselves; zeros follow.
+    Exact {
+        bytes: [u8; KEY],
+        length: usize,
+    },
+    Hashed {
+        bytes: Vec<u8>,
+        hasher: SipHasher13,
+    },
+}
+
+const KEY: usize = size_of::<GroupKey>();
+
+impl Columns {
+    const NO_EXACT: Columns = Columns::Exact { bytes: [0; KEY], length: 0 };
 }
 
 impl KeyMaker {
@@ -38,48 +77,57 @@ impl KeyMaker {
             KeyColumn::Fixed(width) => sum.checked_add(*width),
             KeyColumn::Varying => None,
         });
-        let exact = width.is_some_and(|width| width <= size_of::<GroupKey>());
-        let hasher =
-            (!exact).then(|| SipHasher13::new_with_keys(words.next_u64(), words.next_u64()));
-        KeyMaker { hasher, bytes: Vec::with_capacity(size_of::<GroupKey>()) }
+        if width.is_some_and(|width| width <= KEY) {
+            return KeyMaker(Columns::NO_EXACT);
+        }
+        let hasher = SipHasher13::new_with_keys(words.next_u64(), words.next_u64());
+        KeyMaker(Columns::Hashed { bytes: Vec::new(), hasher })
     }
 
     /// The next column's value, of 8 bytes.
     #[inline]
     pub fn word(&mut self, value: [u8; 8]) {
-        self.bytes.extend_from_slice(&value);
+        self.fixed(&value);
     }
 
     /// The next column's value, of a fixed width.
+    #[inline]
     pub fn fixed(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
+        match &mut self.0 {
+            Columns::Exact { bytes, length } => {
+                let begin = *length;
+                *length += value.len();
+                bytes[begin..*length].copy_from_slice(value);
+            }
+            Columns::Hashed { bytes, .. } => bytes.extend_from_slice(value),
+        }
     }
 
     /// The next column's value, of any length.
     pub fn varying(&mut self, value: &[u8]) {
         // the length first, or ("a", "bc") would be ("ab", "c")
-        self.bytes.extend_from_slice(&value.len().to_le_bytes());
-        self.bytes.extend_from_slice(value);
+        self.word(value.len().to_le_bytes());
+        self.fixed(value);
     }
 
     /// The key of the columns since the last one.
     #[inline]
     pub fn finish(&mut self) -> GroupKey {
-        let key = match &self.hasher {
-            Some(hasher) => {
+        match &mut self.0 {
+            Columns::Exact { bytes, .. } => {
+                let (words, _) = bytes.as_chunks::<8>();
+                let key = [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])];
+                self.0 = Columns::NO_EXACT;
+                GroupKey(key)
+            }
+            Columns::Hashed { bytes, hasher } => {
                 let mut hasher = *hasher;
-                hasher.write(&self.bytes);
+                hasher.write(bytes);
+                bytes.clear();
                 let hash = hasher.finish128();
-                [hash.h1, hash.h2]
+                GroupKey([hash.h1, hash.h2])
             }
-            None => {
-                self.bytes.resize(size_of::<GroupKey>(), 0);
-                let (words, _) = self.bytes.as_chunks::<8>();
-                [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
-            }
-        };
-        self.bytes.clear();
-        GroupKey(key)
+        }
     }
 }
 
@@ -110,6 +158,7 @@ pub struct FoldedMultiply {
 }
 
 impl Hasher for FoldedMultiply {
+    #[inline]
     fn write_u64(&mut self, word: u64) {
         let product = u128::from(self.state ^ word) * u128::from(self.factor);
         self.state = product as u64 ^ (product >> 64) as u64;
@@ -145,6 +194,9 @@ mod tests {
         keys.word(7u64.to_le_bytes());
         keys.fixed(&u64::MAX.to_le_bytes());
         assert_eq!(keys.finish(), GroupKey([7, u64::MAX]));
+        let mut keys = maker(&[KeyColumn::Fixed(8)]);
+        keys.word(7u64.to_le_bytes());
+        assert_eq!(keys.finish(), GroupKey::from([7, 0]));
         let mut keys = maker(&[KeyColumn::Fixed(6)]);
         keys.fixed(&[1, 0, 0, 0, 0, 2]);
         assert_eq!(keys.finish(), GroupKey([1 + (2 << 40), 0]));

@@ -4,41 +4,24 @@
 //! so far, go to temporary files, split by a hash of the key; each file is then counted in the same
 //! way, and split again if it has to be. Each split divides the groups by up to 256, so a row is
 //! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to
-//! 100,000 groups, once up to 18 million, twice up to 3 billion.
+//! 110,000 groups, once up to 29 million, twice up to 7 billion.
 
 use super::group_key::{GroupKey, KeyHasher};
-use crate::work::poll;
+use super::row_files::{BLOCK, FilePart, GroupRow, RowForm, TemporaryFile};
 use rand::Rng;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
-
-/// Bytes that are written, then read from their beginning.
-pub trait TemporaryFile {
-    fn create() -> Self;
-    fn write(&mut self, bytes: &[u8]);
-    fn rewind(&mut self);
-    /// Fills the buffer as far as the file goes, and returns how far.
-    fn read(&mut self, buffer: &mut [u8]) -> usize;
-    fn close(self);
-    /// About how much memory an open file takes.
-    const BYTES: usize;
-}
-
-/// A row: a group that there is, or entities of one, or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupRow {
-    pub key: GroupKey,
-    /// The number of the region, where the row says that its group exists and lies there. Rows
-    /// without it count if their group exists: a row that says so has to come before them.
-    pub region: Option<u32>,
-    pub entities: u32,
-}
 
 /// Counts the entities of each group.
 pub struct GroupSizes<F> {
+    /// The last rows that were added, which are of one group: where they lie together, they count
+    /// as one.
+    last: Option<GroupRow>,
     table: GroupTable,
     most_groups: usize,
     max_size: u32,
+    form: RowForm,
     most_parts: usize,
     /// Where rows go once the table was full; none before. A part begins with a group: rows of no
     /// group make none.
@@ -62,20 +45,22 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// Sizes above `max_size` count at it. The memory, in bytes, is kept to but for the minimum of
     /// a few open files. Of more than 16 MiB no use is made: a table outside of the processor's
     /// cache is slower than writing rows to files in order.
-    pub fn new(memory: usize, max_size: u32, words: &mut impl Rng) -> GroupSizes<F> {
+    pub fn new(memory: usize, max_size: u32, form: RowForm, words: &mut impl Rng) -> GroupSizes<F> {
         const MOST_PARTS: usize = 256;
         const MOST_MEMORY: usize = 16 << 20;
         let memory = memory.min(MOST_MEMORY);
         let part = F::BYTES + BLOCK;
-        let parts = (memory / 4 / part).clamp(4, MOST_PARTS);
+        let parts = (memory / 3 / part).clamp(4, MOST_PARTS);
         // the table has a power of two of places, one byte each to find it, and stays 1/8 empty
         let places =
             memory.saturating_sub(parts * part) / (size_of::<(GroupKey, CountedGroup)>() + 1);
         let places = if places < 16 { 16 } else { 1 << places.ilog2() };
         GroupSizes {
+            last: None,
             table: HashMap::with_hasher(KeyHasher::new(words)),
             most_groups: places / 8 * 7,
             max_size,
+            form,
             most_parts: parts,
             parts: Vec::new(),
             splitters: (0..DEPTHS).map(|_| KeyHasher::new(words)).collect(),
@@ -83,19 +68,50 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
+    #[inline]
     pub fn add(&mut self, row: GroupRow) {
+        match &mut self.last {
+            // one that says that its group exists says nothing of those before it
+            Some(last)
+                if last.key == row.key && (last.region.is_some() || row.region.is_none()) =>
+            {
+                last.entities = last.entities.saturating_add(row.entities);
+            }
+            last => {
+                if let Some(row) = last.replace(row) {
+                    self.count(row);
+                }
+            }
+        }
+    }
+
+    fn count_last(&mut self) {
+        if let Some(row) = self.last.take() {
+            self.count(row);
+        }
+    }
+
+    fn count(&mut self, row: GroupRow) {
         if !self.parts.is_empty() {
             return self.put_aside(row);
         }
-        if let Some(group) = self.table.get_mut(&row.key) {
-            group.size = group.size.saturating_add(row.entities).min(self.max_size);
-        } else if let Some(region) = row.region {
-            if self.table.len() == self.most_groups {
-                self.split();
-                return self.put_aside(row);
+        let most = self.max_size;
+        let add = |group: &mut CountedGroup| {
+            group.size = group.size.saturating_add(row.entities).min(most);
+        };
+        if self.table.len() < self.most_groups {
+            match (self.table.entry(row.key), row.region) {
+                (Entry::Occupied(mut group), _) => add(group.get_mut()),
+                (Entry::Vacant(place), Some(region)) => {
+                    place.insert(CountedGroup { region, size: row.entities.min(most) });
+                }
+                (Entry::Vacant(_), None) => {}
             }
-            let size = row.entities.min(self.max_size);
-            self.table.insert(row.key, CountedGroup { region, size });
+        } else if let Some(group) = self.table.get_mut(&row.key) {
+            add(group);
+        } else if row.region.is_some() {
+            self.split();
+            self.put_aside(row);
         }
     }
 
@@ -115,10 +131,10 @@ impl<F: TemporaryFile> GroupSizes<F> {
         // by the upper bits, evenly: hash / 2^64 * parts
         let part = ((u128::from(hash) * self.parts.len() as u128) >> 64) as usize;
         match &mut self.parts[part] {
-            Some(part) => part.write(row),
+            Some(part) => part.write(row, self.form),
             // its group would have come before
             None if row.region.is_none() => {}
-            none => none.insert(FilePart::new()).write(row),
+            none => none.insert(FilePart::new()).write(row, self.form),
         }
     }
 
@@ -126,6 +142,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// counted: at once, or by [`GroupSizes::finish_telling`]. A row of no group is left out. To be
     /// called after all groups were added.
     pub fn tell(&mut self, row: GroupRow, visit: &mut impl FnMut(u32, u32)) {
+        self.count_last();
         if !self.parts.is_empty() {
             self.put_aside(row);
         } else if let Some(group) = self.table.get(&row.key) {
@@ -137,14 +154,14 @@ impl<F: TemporaryFile> GroupSizes<F> {
     pub fn finish(self, mut visit: impl FnMut(u32, u32)) {
         self.finish_parts(
             |table| table.drain().for_each(|(_, group)| visit(group.region, group.size)),
-            GroupSizes::add,
+            GroupSizes::count,
         );
     }
 
     /// Gives `visit` what [`GroupSizes::tell`] could not tell yet.
     pub fn finish_telling(self, visit: &mut impl FnMut(u32, u32)) {
         self.finish_parts(GroupTable::clear, |sizes, row| match row.region {
-            Some(_) => sizes.add(row),
+            Some(_) => sizes.count(row),
             None => sizes.tell(row, visit),
         });
     }
@@ -155,6 +172,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         mut empty: impl FnMut(&mut GroupTable),
         mut add: impl FnMut(&mut Self, GroupRow),
     ) {
+        self.count_last();
         let mut waiting = Vec::new();
         loop {
             empty(&mut self.table);
@@ -162,80 +180,8 @@ impl<F: TemporaryFile> GroupSizes<F> {
             waiting.extend(self.parts.drain(..).flatten().map(|part| (depth, part)));
             let Some((depth, part)) = waiting.pop() else { break };
             self.depth = depth;
-            part.read(|row| add(&mut self, row));
+            part.read(self.form, |row| add(&mut self, row));
         }
-    }
-}
-
-/// The rows of one file, of which the last are still in memory.
-struct FilePart<F> {
-    file: F,
-    block: Vec<u8>,
-}
-
-/// A row in a file.
-const ROW: usize = 24;
-
-/// How many bytes are read or written at once.
-const BLOCK: usize = 170 * ROW;
-
-impl GroupRow {
-    /// Stands for no region in a file; region numbers are smaller.
-    const NO_REGION: u32 = u32::MAX;
-
-    fn to_bytes(self) -> [u8; ROW] {
-        let GroupKey([low, high]) = self.key;
-        let region = self.region.unwrap_or(GroupRow::NO_REGION);
-        let words = [low, high, u64::from(region) << 32 | u64::from(self.entities)];
-        let mut bytes = [0; ROW];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8]) -> GroupRow {
-        let mut words = [0; ROW / 8];
-        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        }
-        let region = (words[2] >> 32) as u32;
-        GroupRow {
-            key: GroupKey([words[0], words[1]]),
-            region: (region != GroupRow::NO_REGION).then_some(region),
-            entities: words[2] as u32,
-        }
-    }
-}
-
-impl<F: TemporaryFile> FilePart<F> {
-    fn new() -> FilePart<F> {
-        FilePart { file: F::create(), block: Vec::with_capacity(BLOCK) }
-    }
-
-    fn write(&mut self, row: GroupRow) {
-        self.block.extend_from_slice(&row.to_bytes());
-        if self.block.len() == BLOCK {
-            self.file.write(&self.block);
-            self.block.clear();
-        }
-    }
-
-    /// Gives all rows in the order in which they were written.
-    fn read(self, mut visit: impl FnMut(GroupRow)) {
-        let FilePart { mut file, block: last } = self;
-        file.rewind();
-        let mut block = vec![0; BLOCK];
-        loop {
-            poll();
-            let length = file.read(&mut block);
-            block[..length].chunks_exact(ROW).for_each(|row| visit(GroupRow::from_bytes(row)));
-            if length < BLOCK {
-                break;
-            }
-        }
-        file.close();
-        last.chunks_exact(ROW).for_each(|row| visit(GroupRow::from_bytes(row)));
     }
 }
 
@@ -271,13 +217,27 @@ mod tests {
         GroupKey([number, 0])
     }
 
+    fn sizes(
+        memory: usize,
+        max_size: u32,
+        form: RowForm,
+        seed: u64,
+    ) -> GroupSizes<Cursor<Vec<u8>>> {
+        GroupSizes::new(memory, max_size, form, &mut ChaCha20Rng::seed_from_u64(seed))
+    }
+
     /// (region, size) of all groups, sorted; what the rows say, and how often it polled.
     fn counted(memory: usize, max_size: u32, rows: &[GroupRow]) -> (Vec<(u32, u32)>, usize) {
-        let mut sizes = GroupSizes::<Cursor<Vec<u8>>>::new(
-            memory,
-            max_size,
-            &mut ChaCha20Rng::seed_from_u64(7),
-        );
+        counted_as(RowForm::Wide, memory, max_size, rows)
+    }
+
+    fn counted_as(
+        form: RowForm,
+        memory: usize,
+        max_size: u32,
+        rows: &[GroupRow],
+    ) -> (Vec<(u32, u32)>, usize) {
+        let mut sizes = sizes(memory, max_size, form, 7);
         rows.iter().for_each(|&row| sizes.add(row));
         let (mut groups, mut polls) = (Vec::new(), 0);
         watched(&mut || polls += 1, || sizes.finish(|region, size| groups.push((region, size))));
@@ -289,8 +249,7 @@ mod tests {
     #[test]
     fn rows_are_told_with_the_region_of_their_group() {
         for (memory, groups) in [(1 << 20, 50u32), (0, 5_000)] {
-            let mut sizes =
-                GroupSizes::<Cursor<Vec<u8>>>::new(memory, 1, &mut ChaCha20Rng::seed_from_u64(7));
+            let mut sizes = sizes(memory, 1, RowForm::OneWord, 7);
             let row = |number: u32, region, entities| GroupRow {
                 key: key(number.into()),
                 region,
@@ -375,9 +334,8 @@ mod tests {
     fn splits_at_different_depths_are_independent() {
         let rows: Vec<_> = (0..3_584).map(|group| exists(group, 0)).collect();
         for seed in 0..20 {
-            let mut sizes =
-                GroupSizes::<Cursor<Vec<u8>>>::new(0, 9, &mut ChaCha20Rng::seed_from_u64(seed));
-            rows.iter().for_each(|&row| sizes.add(row));
+            let mut sizes = sizes(0, 9, RowForm::Wide, seed);
+            rows.iter().for_each(|&row| sizes.count(row));
             let (mut groups, mut deepest) = (0, 0);
             let mut waiting = Vec::new();
             loop {
@@ -387,7 +345,7 @@ mod tests {
                 waiting.extend(sizes.parts.drain(..).flatten().map(|part| (depth, part)));
                 let Some((depth, part)) = waiting.pop() else { break };
                 sizes.depth = depth;
-                part.read(|row| sizes.add(row));
+                part.read(RowForm::Wide, |row| sizes.count(row));
             }
             assert_eq!(groups, 3_584);
             assert!((4..=7).contains(&deepest), "seed {seed}: {deepest} splits");
@@ -407,15 +365,53 @@ mod tests {
             let entities = entities.iter().map(|&(group, entities)| GroupRow {
                 key: key(group), region: None, entities });
             let rows: Vec<_> = groups.chain(entities).collect();
-            prop_assert_eq!(counted(memory, 6, &rows).0, expected(6, &rows));
+            for form in [RowForm::Wide, RowForm::OneWord] {
+                prop_assert_eq!(counted_as(form, memory, 6, &rows).0, expected(6, &rows));
+            }
         }
 
+        /// Rows that all say their region, which is part of the key, in any order or in that of
+        /// the keys.
         #[test]
-        fn rows_come_back_from_files(
-            low: u64, high: u64, region in proptest::option::of(0..u32::MAX), entities: u32,
+        fn runs_of_rows_of_one_group_are_counted_as_by_a_map(
+            runs in proptest::collection::vec((0..300u64, 0..4u32, 0..3u32, 1..5usize), 0..300),
+            in_order: bool,
+            memory in 0..20_000usize,
         ) {
-            let row = GroupRow { key: GroupKey([low, high]), region, entities };
-            prop_assert_eq!(GroupRow::from_bytes(&row.to_bytes()), row);
+            let mut runs = runs;
+            if in_order {
+                runs.sort_unstable();
+            }
+            let rows: Vec<_> = runs.iter().flat_map(|&(group, region, entities, rows)| {
+                let key = GroupKey([group, region.into()]);
+                std::iter::repeat_n(GroupRow { key, region: Some(region), entities }, rows)
+            }).collect();
+            for form in [RowForm::Wide, RowForm::OneWordAndRegion] {
+                prop_assert_eq!(counted_as(form, memory, 6, &rows).0, expected(6, &rows));
+            }
+        }
+
+        /// Also where rows of a group come before the one that says that it exists.
+        #[test]
+        fn rows_in_a_row_are_counted_as_apart(
+            rows in proptest::collection::vec(
+                (0..3u64, proptest::option::of(Just(1u32)), 0..3u32), 0..30),
+        ) {
+            let row = |&(group, region, entities)| GroupRow { key: key(group), region, entities };
+            let rows: Vec<_> = rows.iter().map(row).collect();
+            let (mut at_once, mut apart) = (sizes(1 << 20, 9, RowForm::Wide, 7), sizes(1 << 20, 9, RowForm::Wide, 7));
+            for &row in &rows {
+                at_once.add(row);
+                apart.add(row);
+                apart.count_last();
+            }
+            let groups = |sizes: GroupSizes<_>| {
+                let mut groups = Vec::new();
+                sizes.finish(|region, size| groups.push((region, size)));
+                groups.sort_unstable();
+                groups
+            };
+            prop_assert_eq!(groups(at_once), groups(apart));
         }
     }
 }

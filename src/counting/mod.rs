@@ -4,11 +4,13 @@
 mod group_key;
 mod group_sizes;
 mod region_tallies;
+mod row_files;
 mod tallies;
 
 pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
-pub use group_sizes::{GroupRow, GroupSizes, TemporaryFile};
+pub use group_sizes::GroupSizes;
 pub use region_tallies::{
     RegionHistograms, RegionTallies, TooManyRegions, read_histograms, write_histograms,
 };
+pub use row_files::{GroupRow, RowForm, TemporaryFile};
 pub use tallies::Tallies;

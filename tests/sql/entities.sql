@@ -145,3 +145,19 @@ SELECT * FROM error_of($$SELECT dp_range_release('[0,24){}', 0.5, dataset => 'hi
 -- a column that gets another type is another one
 ALTER TABLE daily ALTER sizes TYPE text USING sizes::text;
 SELECT code, message FROM error_of($$SELECT dp_hierarchy_release('histograms', 0.5)$$);
+
+-- rows are taken apart as they were stored: before a column was dropped or added, with a default or without, with NULLs or
+-- not, and in parts whose columns stand in another order
+CREATE TABLE changed (gone int, flag "char", k smallint, state text) PARTITION BY LIST (flag);
+CREATE TABLE changed_a PARTITION OF changed FOR VALUES IN ('a');
+INSERT INTO changed SELECT i, 'a', i / 3, 'state ' || i % 2 FROM generate_series(1, 900) AS i;
+CREATE TABLE changed_b (state text, other text, k smallint, flag "char", gone int);
+INSERT INTO changed_b SELECT 'state ' || i % 2, repeat('x', i % 300), i / 2, 'b', nullif(i % 2, 0) FROM generate_series(1, 900) AS i;
+ALTER TABLE changed_b DROP other;
+ALTER TABLE changed ATTACH PARTITION changed_b FOR VALUES IN ('b');
+ALTER TABLE changed DROP gone, ADD later int DEFAULT 7, ADD last date;
+INSERT INTO changed SELECT 'a', i / 3, 'state 1', nullif(i % 4, 0), date '2000-01-01' + i / 100 FROM generate_series(1, 300) AS i;
+SELECT dp_create_dataset('changed', 'changed', '{k,state,later}', '{state,later}', epsilon_budget => 1e9),
+       dp_create_dataset('last', 'changed', '{k,last,state,flag}', '{state,flag}', epsilon_budget => 1e9);
+SELECT differences('changed', 'SELECT state, later AS county, count(*) AS size FROM changed WHERE later IS NOT NULL GROUP BY k, 1, 2'),
+       differences('last', 'SELECT state, flag AS county, count(*) AS size FROM changed WHERE last IS NOT NULL GROUP BY k, last, 1, 2');

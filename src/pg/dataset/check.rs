@@ -11,7 +11,6 @@ use crate::pg::server::select::{extension_type, read_rows};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::quote_identifier;
 use std::collections::BTreeSet;
 
 impl Source {
@@ -243,14 +242,16 @@ impl Source {
 
     /// A hierarchy column of the public table that holds NULL.
     fn null_region(&self, groups: &Relation) -> Result<Option<&str>> {
-        for column in &self.hierarchy {
-            let quoted = quote_identifier(column);
-            let sql = format!("SELECT 1 FROM {} WHERE {quoted} IS NULL LIMIT 1", groups.name);
-            if Query::plan(&sql, &[groups], 0)?.has_rows() {
-                return Ok(Some(column));
-            }
+        if self.hierarchy.is_empty() {
+            return Ok(None);
         }
-        Ok(None)
+        let columns = quoted(&self.hierarchy).join(", ");
+        let rows = Query::plan(&format!("SELECT {columns} FROM {}", groups.name), &[groups], 0)?;
+        let no_null = rows.run(|row| match row.first_null() {
+            Some(column) => Err(column),
+            None => Ok(()),
+        });
+        Ok(no_null.err().map(|column| self.hierarchy[column].as_str()))
     }
 }
 

@@ -12,7 +12,7 @@ use super::stream::StreamedRow;
 use crate::coco::Coco;
 use crate::counting::{
     GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
-    RegionTallies, TooManyRegions,
+    RegionTallies, RowForm, TooManyRegions,
 };
 use crate::noise::words_from_system;
 use crate::pg::errors::{Result, internal, too_many_regions};
@@ -97,8 +97,7 @@ impl Leaves {
             if row.has_all(key.clone())
                 && let Some(region) = self.regions.number(row, &mut self.tallies)?
             {
-                groups.keys.put(row, key.clone());
-                let key = groups.keys.finish_with(region);
+                let key = groups.keys.of(row, key.clone(), Some(region));
                 groups.sizes.add(GroupRow { key, region: Some(region), entities: 1 });
             }
             Ok(())
@@ -119,14 +118,14 @@ impl Leaves {
     ///
     /// Errors: as for [`Leaves::read_regions`].
     pub(crate) fn read_groups(&mut self, rows: Query, key: &[Layout]) -> Result<KnownGroups> {
-        let mut groups = self.counting(key, key.len())?;
+        let mut groups = self.counting(Keys::new(key)?, key.len(), false)?;
         let depth = self.regions.columns.end;
         let key = depth..depth + groups.width;
         rows.run(|row| -> Result<()> {
             let region = Some(self.public_region(row)?);
             if row.has_all(key.clone()) {
-                groups.keys.put(row, key.clone());
-                groups.sizes.add(GroupRow { key: groups.keys.finish(), region, entities: 0 });
+                let key = groups.keys.of(row, key.clone(), None);
+                groups.sizes.add(GroupRow { key, region, entities: 0 });
             }
             Ok(())
         })?;
@@ -144,9 +143,9 @@ impl Leaves {
         let key = 0..groups.width;
         rows.run(|row| -> RegionsFit {
             if row.has_all(key.clone()) {
-                groups.keys.put(row, key.clone());
                 let entities = if weighted { entities(row, key.end) } else { 1 };
-                groups.sizes.add(GroupRow { key: groups.keys.finish(), region: None, entities });
+                let key = groups.keys.of(row, key.clone(), None);
+                groups.sizes.add(GroupRow { key, region: None, entities });
             }
             Ok(())
         })?;
@@ -156,15 +155,16 @@ impl Leaves {
 
     /// No group is known beforehand; a key is followed by the number of the region.
     pub(crate) fn no_groups(&self, key: &[Layout]) -> Result<KnownGroups> {
-        self.counting(&[key, &[Layout::ByValue(8)]].concat(), key.len())
+        let (width, key) = (key.len(), [key, &[Layout::ByValue(8)]].concat());
+        self.counting(Keys::new(&key)?, width, true)
     }
 
-    /// `width`: how many columns of the key a row has.
-    fn counting(&self, key: &[Layout], width: usize) -> Result<KnownGroups> {
-        let memory = hash_memory();
+    /// `width`: how many columns of the key a row has; a region's number may follow in the key.
+    fn counting(&self, keys: Keys, width: usize, with_region: bool) -> Result<KnownGroups> {
+        let form = keys.row_form(width, with_region);
         let mut words = words_from_system().map_err(internal)?;
-        let sizes = GroupSizes::new(memory, self.max_size, &mut words);
-        Ok(KnownGroups { keys: Keys::new(key)?, sizes, width })
+        let sizes = GroupSizes::new(hash_memory(), self.max_size, form, &mut words);
+        Ok(KnownGroups { keys, sizes, width })
     }
 
     /// The regions so far, by path, each with its number.
@@ -210,8 +210,7 @@ impl KnownGroups {
             if row.has_all(key.clone())
                 && let Some(entities) = number(row, key.end)
             {
-                self.keys.put(row, key.clone());
-                let key = self.keys.finish();
+                let key = self.keys.of(row, key.clone(), None);
                 self.sizes.tell(GroupRow { key, region: None, entities }, &mut visit);
             }
             Ok::<_, Infallible>(())
@@ -227,7 +226,11 @@ fn entities(row: &StreamedRow, column: usize) -> u32 {
 }
 
 /// Makes keys of the columns of rows.
-struct Keys(KeyMaker);
+struct Keys {
+    maker: KeyMaker,
+    /// Whether there are one or two columns, held in the datum: these are the key.
+    are_words: bool,
+}
 
 impl Keys {
     fn new(key: &[Layout]) -> Result<Keys> {
@@ -237,27 +240,53 @@ impl Keys {
             Layout::Varying => KeyColumn::Varying,
         });
         let columns: Vec<KeyColumn> = columns.collect();
-        Ok(Keys(KeyMaker::new(&columns, &mut words_from_system().map_err(internal)?)))
+        let maker = KeyMaker::new(&columns, &mut words_from_system().map_err(internal)?);
+        let is_word = |layout: &Layout| matches!(layout, Layout::ByValue(_));
+        Ok(Keys { maker, are_words: key.len() <= 2 && key.iter().all(is_word) })
     }
 
-    /// Takes the columns of a key, none of which is NULL.
-    fn put(&mut self, row: &StreamedRow, columns: Range<usize>) {
-        for column in columns {
-            match row.layout(column) {
-                Layout::ByValue(_) => self.0.word(row.word(column)),
-                Layout::Fixed(_) => row.with_bytes(column, |bytes| self.0.fixed(bytes)),
-                Layout::Varying => row.with_bytes(column, |bytes| self.0.varying(bytes)),
-            }
+    /// How rows with such keys are written to files.
+    fn row_form(&self, columns: usize, with_region: bool) -> RowForm {
+        match (self.are_words, columns, with_region) {
+            (true, 1, false) => RowForm::OneWord,
+            (true, 1, true) => RowForm::OneWordAndRegion,
+            _ => RowForm::Wide,
         }
     }
 
-    fn finish(&mut self) -> GroupKey {
-        self.0.finish()
+    /// The key of a row: of these columns, none of which is NULL, and of the number of a region if
+    /// the key has one.
+    #[inline(always)]
+    fn of(&mut self, row: &StreamedRow, columns: Range<usize>, region: Option<u32>) -> GroupKey {
+        if !self.are_words {
+            return self.of_bytes(row, columns, region);
+        }
+        let word = |column| u64::from_le_bytes(row.word(column));
+        let region = region.map_or(0, u64::from);
+        GroupKey::from(match columns.len() {
+            0 => [region, 0],
+            1 => [word(columns.start), region],
+            _ => [word(columns.start), word(columns.start + 1)],
+        })
     }
 
-    fn finish_with(&mut self, region: u32) -> GroupKey {
-        self.0.word(u64::from(region).to_le_bytes());
-        self.0.finish()
+    fn of_bytes(
+        &mut self,
+        row: &StreamedRow,
+        columns: Range<usize>,
+        region: Option<u32>,
+    ) -> GroupKey {
+        for column in columns {
+            match row.layout(column) {
+                Layout::ByValue(_) => self.maker.word(row.word(column)),
+                Layout::Fixed(_) => row.with_bytes(column, |bytes| self.maker.fixed(bytes)),
+                Layout::Varying => row.with_bytes(column, |bytes| self.maker.varying(bytes)),
+            }
+        }
+        if let Some(region) = region {
+            self.maker.word(u64::from(region).to_le_bytes());
+        }
+        self.maker.finish()
     }
 }
 
@@ -268,8 +297,6 @@ struct RowRegions {
     columns: Range<usize>,
     keys: Keys,
     by_bytes: HashMap<GroupKey, Option<u32>, KeyHasher>,
-    /// That of the row before: in many tables the rows of a region lie together.
-    last: Option<(GroupKey, Option<u32>)>,
 }
 
 impl RowRegions {
@@ -279,7 +306,6 @@ impl RowRegions {
             columns: 0..layouts.len(),
             keys: Keys::new(layouts)?,
             by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
-            last: None,
         })
     }
 
@@ -294,17 +320,11 @@ impl RowRegions {
         if !row.has_all(self.columns.clone()) {
             return Ok(None);
         }
-        self.keys.put(row, self.columns.clone());
-        let bytes = self.keys.finish();
-        let number = match self.last {
-            Some((last, number)) if last == bytes => return Ok(number),
-            _ => match self.by_bytes.get(&bytes) {
-                Some(&number) => number,
-                None => self.print(row, bytes, tallies)?,
-            },
-        };
-        self.last = Some((bytes, number));
-        Ok(number)
+        let bytes = self.keys.of(row, self.columns.clone(), None);
+        match self.by_bytes.get(&bytes) {
+            Some(&number) => Ok(number),
+            None => self.print(row, bytes, tallies),
+        }
     }
 
     /// The number of a region whose bytes are not known yet.

@@ -1,9 +1,9 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
 //! before the charge (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`), by queries
-//! whose plans tell nothing (`query`), row by row (`stream`), counted as they come (`leaves`,
-//! `leaf_histograms`). Tables that releases do not read themselves are counted beforehand
-//! (`leaf_count`, `leaf_query`).
+//! whose plans tell nothing (`query`), row by row (`stream`), as they lie in the pages (`plain_scan`,
+//! `tuples`), counted as they come (`leaves`, `leaf_histograms`). Tables that releases do not read
+//! themselves are counted beforehand (`leaf_count`, `leaf_query`).
 
 mod bin_reading;
 pub(super) mod catalog;
@@ -18,6 +18,7 @@ mod leaf_query;
 mod leaf_reading;
 mod leaves;
 mod names;
+mod plain_scan;
 mod query;
 pub(super) mod reading;
 pub(super) mod region_reading;
@@ -25,3 +26,4 @@ pub(super) mod relation;
 pub(super) mod source;
 mod stream;
 pub(super) mod time_column;
+mod tuples;

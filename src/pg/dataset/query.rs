@@ -10,11 +10,12 @@
 //! has put in its place. The relations that its plan reads are compared with those that were
 //! checked, and that plan is carried out: a partition that is attached in between is not read.
 
+use super::plain_scan::plain_scans;
 use super::relation::Relation;
 use super::stream::{Receiver, StreamedRow};
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::settings::with_workers;
-use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use std::ffi::{CString, c_int};
 use std::ptr::null_mut;
@@ -85,7 +86,7 @@ impl Query {
     }
 
     /// Carries the plan out under the active snapshot and gives each row to `visit`, up to an
-    /// error.
+    /// error. Rows of the checked tables alone, which are heaps.
     pub(crate) fn run<V, E>(self, visit: V) -> std::result::Result<(), E>
     where
         V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
@@ -106,11 +107,19 @@ impl Query {
                 0,
             );
             pg_sys::standard_ExecutorStart(query, 0);
-            let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            #[cfg(feature = "pg18")]
-            pg_sys::standard_ExecutorRun(query, forward, 0);
-            #[cfg(not(feature = "pg18"))]
-            pg_sys::standard_ExecutorRun(query, forward, 0, true);
+            if let Some(scans) = plain_scans((*query).planstate) {
+                receiver.start((*query).tupDesc);
+                let caller = pg_sys::MemoryContextSwitchTo((*(*query).estate).es_query_cxt);
+                let mut take = |values: &[Datum], nulls: &[bool]| receiver.take(values, nulls);
+                let _ = scans.into_iter().all(|scan| scan.run(&mut take));
+                pg_sys::MemoryContextSwitchTo(caller);
+            } else {
+                let forward = pg_sys::ScanDirection::ForwardScanDirection;
+                #[cfg(feature = "pg18")]
+                pg_sys::standard_ExecutorRun(query, forward, 0);
+                #[cfg(not(feature = "pg18"))]
+                pg_sys::standard_ExecutorRun(query, forward, 0, true);
+            }
             pg_sys::standard_ExecutorFinish(query);
             pg_sys::standard_ExecutorEnd(query);
             pg_sys::FreeQueryDesc(query);

@@ -35,10 +35,17 @@ pub(crate) struct StreamedRow<'a> {
 
 impl StreamedRow<'_> {
     /// Whether no column is NULL.
+    #[inline]
     pub(crate) fn has_all(&self, columns: Range<usize>) -> bool {
-        !self.nulls[columns].contains(&true)
+        self.nulls[columns].iter().all(|is_null| !is_null)
     }
 
+    /// The first column that is NULL.
+    pub(crate) fn first_null(&self) -> Option<usize> {
+        self.nulls.iter().position(|is_null| *is_null)
+    }
+
+    #[inline]
     pub(crate) fn layout(&self, column: usize) -> Layout {
         self.columns[column].layout
     }
@@ -55,6 +62,7 @@ impl StreamedRow<'_> {
 
     /// What is held in a datum, as 8 bytes with its sign extended: integers that are equal have the
     /// same, whatever their types.
+    #[inline]
     pub(crate) fn word(&self, column: usize) -> [u8; 8] {
         let width = match self.columns[column].layout {
             Layout::ByValue(width) => width,
@@ -206,6 +214,24 @@ where
     pub(crate) fn outcome(self) -> std::result::Result<(), E> {
         self.outcome
     }
+
+    /// Learns the types of the columns of all rows that follow.
+    ///
+    /// # Safety
+    /// The descriptor lives.
+    pub(super) unsafe fn start(&mut self, descriptor: pg_sys::TupleDesc) {
+        // SAFETY: the caller's promise, and so many columns it has.
+        let types = (1..=unsafe { (*descriptor).natts })
+            .map(|position| unsafe { pg_sys::SPI_gettypeid(descriptor, position) });
+        self.columns = types.map(StreamedColumn::of).collect();
+    }
+
+    /// Takes a row, of as many columns as the descriptor, and says whether there should be more.
+    #[inline]
+    pub(super) fn take(&mut self, values: &[Datum], nulls: &[bool]) -> bool {
+        self.outcome = (self.visit)(&StreamedRow { values, nulls, columns: &self.columns });
+        self.outcome.is_ok()
+    }
 }
 
 // #[pg_guard] does not take generic functions
@@ -213,15 +239,14 @@ unsafe extern "C-unwind" fn start_up<V, E>(
     receiver: *mut pg_sys::DestReceiver,
     _operation: c_int,
     descriptor: pg_sys::TupleDesc,
-) {
+) where
+    V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
+{
     // SAFETY: the executor calls it with the receiver that it was given, and a descriptor that
     // lives.
     unsafe {
         pgrx_extern_c_guard(|| {
-            let receiver = &mut *receiver.cast::<Receiver<V, E>>();
-            let types = (1..=(*descriptor).natts)
-                .map(|position| pg_sys::SPI_gettypeid(descriptor, position));
-            receiver.columns = types.map(StreamedColumn::of).collect();
+            (*receiver.cast::<Receiver<V, E>>()).start(descriptor);
         });
     }
 }
@@ -237,17 +262,13 @@ where
     // visit.
     unsafe {
         pgrx_extern_c_guard(|| {
-            let Receiver { columns, visit, outcome, .. } = &mut *receiver.cast::<Receiver<V, E>>();
-            let wanted = columns.len();
+            let receiver = &mut *receiver.cast::<Receiver<V, E>>();
+            let wanted = receiver.columns.len();
             if ((*slot).tts_nvalid as usize) < wanted {
                 pg_sys::slot_getsomeattrs_int(slot, wanted as c_int);
             }
-            *outcome = visit(&StreamedRow {
-                values: slice::from_raw_parts((*slot).tts_values, wanted),
-                nulls: slice::from_raw_parts((*slot).tts_isnull, wanted),
-                columns,
-            });
-            outcome.is_ok()
+            let values = slice::from_raw_parts((*slot).tts_values, wanted);
+            receiver.take(values, slice::from_raw_parts((*slot).tts_isnull, wanted))
         })
     }
 }

@@ -36,12 +36,18 @@ impl TemporaryFile for BufferedFile {
         unsafe { pg_sys::BufFileRead(self.0, buffer.as_mut_ptr().cast(), buffer.len()) }
     }
 
-    /// Not when dropped: while an error is on its way PostgreSQL itself closes the file.
-    fn close(self) {
-        // SAFETY: the file is open, and the value goes here.
-        unsafe { pg_sys::BufFileClose(self.0) }
-    }
+    fn close(self) {}
 
     /// One block of PostgreSQL's, and what describes the file.
     const BYTES: usize = pg_sys::BLCKSZ as usize + 256;
+}
+
+impl Drop for BufferedFile {
+    fn drop(&mut self) {
+        // while an error is on its way PostgreSQL itself closes the file
+        if !std::thread::panicking() {
+            // SAFETY: the file is open, and the value goes here.
+            unsafe { pg_sys::BufFileClose(self.0) }
+        }
+    }
 }
