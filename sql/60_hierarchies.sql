@@ -7,8 +7,7 @@ CREATE FUNCTION @extschema@.dp_hierarchy_release(
         keep_measurements boolean DEFAULT false)
     RETURNS TABLE (level int, path text[], size bigint, groups bigint)
     AS 'MODULE_PATHNAME', 'dp_hierarchy_release_wrapper'
-    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
-    SET search_path = pg_catalog, pg_temp;
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000; -- with a search_path of its own, but not for each row
 COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
         text, float8, text[], text, bigint, float8[], text, boolean)
     IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';

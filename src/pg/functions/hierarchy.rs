@@ -10,7 +10,7 @@ use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::release::named::{HierarchyRelease, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::pg::server::settings::threads;
+use crate::pg::server::settings::{threads, with_own_search_path};
 use crate::pg::server::state::workers_of_session;
 use pgrx::prelude::*;
 use serde_json::{Map, json};
@@ -34,54 +34,58 @@ fn dp_hierarchy_release(
         (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64)),
     >,
 > {
-    let dataset_name = required(dataset, "dataset")?;
-    let epsilon = required(epsilon, "epsilon")?;
-    let estimators = all_required(required(estimators, "estimators")?, "estimators")?;
-    let consistency = required(consistency, "consistency")?;
-    let max_size = required(max_size, "max_size")?;
-    let shares = budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
+    let regions = with_own_search_path(|| {
+        let dataset_name = required(dataset, "dataset")?;
+        let epsilon = required(epsilon, "epsilon")?;
+        let estimators = all_required(required(estimators, "estimators")?, "estimators")?;
+        let consistency = required(consistency, "consistency")?;
+        let max_size = required(max_size, "max_size")?;
+        let shares =
+            budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
 
-    let keep_measurements = required(keep_measurements, "keep_measurements")?;
-    if keep_measurements && name.is_none() {
-        return Err(invalid(
-            "keep_measurements needs a name",
-            "Measurements are stored with a release: name => '...'.",
-        ));
-    }
+        let keep_measurements = required(keep_measurements, "keep_measurements")?;
+        if keep_measurements && name.is_none() {
+            return Err(invalid(
+                "keep_measurements needs a name",
+                "Measurements are stored with a release: name => '...'.",
+            ));
+        }
 
-    let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
-    let dataset = Dataset::open(dataset_name)?;
-    progress.dataset(dataset.id);
-    let levels = dataset.source.hierarchy.len() + 1;
-    let request = ReleaseRequest {
-        levels,
-        epsilon,
-        estimators,
-        consistency: consistency.to_string(),
-        max_size,
-        shares,
-        rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
-        keep_measurements,
-    };
-    let mechanism = Mechanism::new(&request).map_err(unfit)?;
+        let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
+        let dataset = Dataset::open(dataset_name)?;
+        progress.dataset(dataset.id);
+        let levels = dataset.source.hierarchy.len() + 1;
+        let request = ReleaseRequest {
+            levels,
+            epsilon,
+            estimators,
+            consistency: consistency.to_string(),
+            max_size,
+            shares,
+            rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+            keep_measurements,
+        };
+        let mechanism = Mechanism::new(&request).map_err(unfit)?;
 
-    let mut parameters = json!({
-        "epsilon": epsilon,
-        "estimators": request.estimators,
-        "consistency": request.consistency,
-        "max_size": max_size,
-        "budget_shares": request.shares,
+        let mut parameters = json!({
+            "epsilon": epsilon,
+            "estimators": request.estimators,
+            "consistency": request.consistency,
+            "max_size": max_size,
+            "budget_shares": request.shares,
+        });
+        if keep_measurements {
+            parameters["keep_measurements"] = json!(true);
+        }
+        let promise = promised(name, Some(dataset_name), parameters)?;
+        let asked = Asked::new(&dataset, &progress, promise, Map::new());
+        let released = asked.once(|asked| release(asked, mechanism))?;
+        if let Some(selection) = released.selection {
+            pgrx::notice!("{selection}");
+        }
+        Ok(released.regions)
     });
-    if keep_measurements {
-        parameters["keep_measurements"] = json!(true);
-    }
-    let promise = promised(name, Some(dataset_name), parameters)?;
-    let asked = Asked::new(&dataset, &progress, promise, Map::new());
-    let released = asked.once(|asked| release(asked, mechanism))?;
-    if let Some(selection) = released.selection {
-        pgrx::notice!("{selection}");
-    }
-    Ok(rows(released.regions))
+    Ok(rows(regions?))
 }
 
 fn release(asked: Asked, mechanism: Mechanism) -> Result<HierarchyRelease> {

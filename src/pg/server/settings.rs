@@ -59,6 +59,12 @@ pub(super) fn with_settings<T>(
     result
 }
 
+/// Runs `action` under the search_path that every function of the extension has. For those that
+/// return many rows: PostgreSQL would set a SET clause's there and back for each row.
+pub(crate) fn with_own_search_path<T>(action: impl FnOnce() -> T) -> T {
+    with_settings([(c"search_path", c"pg_catalog, pg_temp".into())], action)
+}
+
 /// Sets what holds for the rest of this process, unless something else is set.
 pub(super) fn set(name: &CStr, value: &CStr) {
     // SAFETY: copies two strings that end with a zero.
