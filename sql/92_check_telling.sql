@@ -185,10 +185,9 @@ CREATE VIEW dp.check_definers (dataset, what, proc) WITH (security_invoker) AS
     -- what it reads only its body tells; those of pg_dp are fine
     SELECT DISTINCT
            d.dataset, 'a SECURITY DEFINER function whose owner may read the private table', p.oid
-      FROM dp.check_datasets AS d
-      JOIN pg_catalog.pg_class AS c ON c.oid IN (d.entities, d.leaves)
+      FROM dp.check_private AS d
       JOIN pg_catalog.pg_proc AS p
-           ON pg_catalog.has_any_column_privilege(p.proowner, c.oid, 'SELECT')
+           ON d.part < 4 AND pg_catalog.has_any_column_privilege(p.proowner, d.relid, 'SELECT')
      WHERE p.prosecdef
        AND p.oid NOT IN (SELECT i.proc FROM dp.check_installed AS i WHERE i.extension = 'pg_dp');
 COMMENT ON VIEW dp.check_definers IS

@@ -1,7 +1,8 @@
 """Leaves that another engine has counted, in the binary form of COPY, for psql:
 
     python3 count_with_duckdb.py person.csv household.csv |
-        psql -c 'BEGIN' -c 'DELETE FROM leaves' -c 'COPY leaves FROM STDIN (FORMAT binary)' -c 'COMMIT'
+        psql -c 'BEGIN' -c 'LOCK leaves IN SHARE ROW EXCLUSIVE MODE' -c 'DELETE FROM leaves' \\
+             -c 'COPY leaves FROM STDIN (FORMAT binary)' -c 'COMMIT'
 
 docs/reference/types.md#binary-forms tells how a histogram is written."""
 

@@ -203,3 +203,48 @@ CREATE VIEW person_view AS TABLE person;
 SELECT dp_confirm_dataset('late');
 CALL dp_count_leaves('late');
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('late', 0.25);
+
+-- Counting runs with the rights of the dataset's owner, whoever calls; so nobody else's code may be among what it reads.
+CREATE ROLE dp_test_other;
+CREATE SCHEMA other AUTHORIZATION dp_test_other;
+GRANT USAGE ON SCHEMA other TO PUBLIC;
+GRANT ALL ON SCHEMA owned TO PUBLIC;
+CREATE FUNCTION owned.who() RETURNS text LANGUAGE sql STABLE AS 'SELECT current_user::text';
+SET ROLE dp_test_owner;
+CREATE TABLE owned.row (k int);
+INSERT INTO owned.row VALUES (1), (1), (2);
+CREATE VIEW owned.seen AS SELECT k, owned.who() AS region FROM owned.row;
+CREATE TABLE owned.seen_leaves (region text, h coco);
+SELECT dp_create_dataset('seen', 'owned.seen', '{k}', '{region}', epsilon_budget => 1, leaves => 'owned.seen_leaves');
+RESET ROLE;
+CALL dp_count_leaves('seen');
+SELECT * FROM owned.seen_leaves;
+SET ROLE dp_test_other;
+CREATE TABLE other.home (k int, state text NOT NULL);
+CREATE VIEW other.view AS TABLE other.home;
+GRANT SELECT ON other.home, other.view TO PUBLIC;
+SET ROLE dp_test_owner;
+CREATE VIEW owned.around AS TABLE other.home;
+CREATE TABLE owned.home_leaves (state text, h coco);
+SELECT DISTINCT code, message FROM unnest('{other.home,other.view,owned.around}'::text[]) AS groups, error_of(format(
+    'SELECT dp_create_dataset(''homes'', ''owned.row'', ''{k}'', ''{state}'', %L, epsilon_budget => 1, leaves => ''owned.home_leaves'')', groups))
+ ORDER BY 2;
+RESET ROLE;
+ALTER TABLE owned.seen_leaves OWNER TO dp_test_other;
+SELECT code, message FROM error_of('CALL dp_count_leaves(''seen'')');
+
+-- What has changed since the declaration is looked at when it is counted.
+CREATE TABLE shared (k int, state text NOT NULL);
+CREATE TABLE apart (k int PRIMARY KEY, state text NOT NULL);
+CREATE VIEW shared_view AS TABLE apart;
+CREATE TABLE shared_leaves (state text, h coco);
+SELECT dp_create_dataset('shared', 'shared', '{k}', '{state}', 'shared_view', epsilon_budget => 1, leaves => 'shared_leaves');
+CALL dp_count_leaves('shared');
+CREATE OR REPLACE VIEW shared_view AS TABLE shared;
+SELECT code, message FROM error_of('CALL dp_count_leaves(''shared'')');
+SELECT code, message FROM error_of('SELECT dp_create_dataset(''public'', ''shared'', ''{state}'', ''{state}'', ''shared_leaves'', epsilon_budget => 1)');
+CREATE OR REPLACE VIEW shared_view AS TABLE apart;
+INSERT INTO apart VALUES (1, 'x');
+CALL dp_count_leaves('shared');
+CREATE RULE kept AS ON DELETE TO shared_leaves DO INSTEAD NOTHING;
+SELECT code, message, hint FROM error_of('CALL dp_count_leaves(''shared'')');

@@ -205,9 +205,14 @@ impl Dataset {
         Ok(reader)
     }
 
+    /// Whether that is the fingerprint of the tables that were declared or last confirmed.
+    pub(crate) fn is_unchanged(&self, fingerprint: &str) -> bool {
+        self.fingerprint == fingerprint
+    }
+
     fn check_unchanged(&self) -> Result<()> {
         let now = as_of_now(|| self.source.fingerprint_with(self.counted.as_ref()))?;
-        if now == self.fingerprint {
+        if self.is_unchanged(&now) {
             return Ok(());
         }
         Err(error(
@@ -243,7 +248,7 @@ impl Dataset {
         self.counted.as_ref().unwrap_or(&self.source).leaf_query()
     }
 
-    /// Counts the leaves, with the rights of the current role.
+    /// Counts the leaves, with the rights of the dataset's owner.
     ///
     /// Errors: the dataset has no table for them; the tables were changed; what is wrong with the
     /// tables.
@@ -255,8 +260,7 @@ impl Dataset {
             )
             .set_hint("Leaves are counted for datasets that were declared with leaves => '...'."));
         };
-        self.check_unchanged()?;
-        counted.count_into(self.source.entities)?;
+        counted.count_into(self.source.entities, self.owner, || self.check_unchanged())?;
         execute(
             "INSERT INTO dp.leaf_count (dataset, counted_at, counted_by) \
              VALUES ($1, clock_timestamp(), pg_get_userbyid($2)) \

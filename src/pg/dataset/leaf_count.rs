@@ -1,5 +1,5 @@
-//! Tables that releases do not read themselves, as they lie elsewhere or are views: their owner
-//! counts them, with rights of its own, into a table of leaves, and releases read that one.
+//! Tables that releases do not read themselves, as they lie elsewhere or are views: the dataset's
+//! owner counts them, with rights of its own, into a table of leaves, and releases read that one.
 
 use super::check::no_region;
 use super::leaf_query::HISTOGRAM;
@@ -7,7 +7,8 @@ use super::relation::Place;
 use super::source::{Source, quoted};
 use crate::pg::errors::{Result, error, internal, invalid};
 use crate::pg::server::locality::is_of_citus;
-use crate::pg::server::select::{extension_type, read_rows};
+use crate::pg::server::roles::{as_role, role_name};
+use crate::pg::server::select::{as_of_now, extension_type, read_rows};
 use crate::pg::server::state::has_one_snapshot;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
@@ -42,6 +43,7 @@ impl Source {
         let (entities, groups) = (self.open_entities()?, self.open_groups()?);
         let mut read = [Some(&entities), groups.as_ref()].into_iter().flatten();
         read.try_for_each(|relation| relation.check_readable_by(owner))?;
+        self.check_trusted_by(leaves, owner)?;
         if [Some(self.entities), self.groups].contains(&Some(leaves)) {
             return Err(invalid(
                 format!("leaves: {} is counted itself", into.name),
@@ -85,11 +87,54 @@ impl Source {
         Ok(())
     }
 
-    /// Counts, with the rights of the current role, and replaces what the other table holds, which
-    /// stays locked against another count until the transaction ends.
+    /// Refuses tables of which another role decides what reading or writing them does: it happens
+    /// with the rights of the dataset's owner. What a view reads counts, as a view is its owner's
+    /// code, and what an empty table is can change.
+    fn check_trusted_by(&self, leaves: Oid, owner: Oid) -> Result<()> {
+        let tables = [("entities", Some(self.entities)), ("groups", self.groups)];
+        for (argument, table) in tables.into_iter().chain([("leaves", Some(leaves))]) {
+            let Some(table) = table else { continue };
+            let sql = format!(
+                "SELECT c.oid::regclass::text FROM dp.tables_behind({}) AS b \
+                   JOIN pg_class AS c ON c.oid = b \
+                  WHERE NOT pg_has_role(c.relowner, {}::oid, 'USAGE') ORDER BY 1 LIMIT 1",
+                table.to_u32(),
+                owner.to_u32()
+            );
+            let mut of_another: Option<String> = None;
+            read_rows(&sql, |row| {
+                of_another = row.get(1);
+                Ok(())
+            })?;
+            if let Some(name) = of_another {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                    format!(
+                        "{argument}: {name} belongs to a role without the rights of {}",
+                        role_name(owner)
+                    ),
+                )
+                .set_hint(
+                    "Leaves are counted with the rights of the dataset's owner, who has to own the \
+                     tables, and what views read, or be a role that their owners are members of.",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts, with the rights of the dataset's owner, and replaces what the other table holds,
+    /// which stays locked against another count until the transaction ends. `unchanged` refuses
+    /// tables that are not those that were declared.
     ///
-    /// Errors: the transaction does not see what others commit; a group occurs twice.
-    pub(super) fn count_into(&self, leaves: Oid) -> Result<()> {
+    /// Errors: the transaction does not see what others commit; what is wrong with the tables, or
+    /// has become so since they were declared; a group occurs twice.
+    pub(super) fn count_into(
+        &self,
+        leaves: Oid,
+        owner: Oid,
+        unchanged: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         if has_one_snapshot() {
             // rows that another count has written since would stay beside those of this one
             return Err(error(
@@ -98,28 +143,49 @@ impl Source {
             )
             .set_hint("BEGIN ISOLATION LEVEL READ COMMITTED, or CALL it without BEGIN."));
         }
+        // locks, so that what is found from here on, by snapshots of then, stays so
         let into = Place::Here.open(leaves, "leaves")?.name;
+        self.open_entities()?;
+        self.open_groups()?;
+        as_role(owner, || {
+            run(&format!("LOCK TABLE {into} IN SHARE ROW EXCLUSIVE MODE"))?;
+            let distributed = as_of_now(|| self.distributed())?;
+            if !distributed.is_empty() {
+                run(&format!("LOCK TABLE {} IN SHARE MODE", distributed.join(", ")))?;
+            }
+            unchanged()?;
+            as_of_now(|| self.check_counted_into(leaves, owner))?;
+            self.replace(&into, distributed.is_empty())
+        })
+    }
+
+    /// `at_once`: whether a group that occurs twice is to be noticed by the statement that counts.
+    fn replace(&self, into: &str, at_once: bool) -> Result<()> {
+        run(&format!("DELETE FROM {into}"))?;
+        if tells(&format!("SELECT EXISTS (SELECT FROM {into})"))? {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("leaves: {into} keeps rows that are deleted"),
+            )
+            .set_hint("What was counted before would count again: drop its rules and triggers."));
+        }
         let columns = [quoted(&self.hierarchy), vec![HISTOGRAM.to_string()]].concat().join(", ");
         let count = format!("INSERT INTO {into} ({columns}) {}", self.leaf_query()?);
-        run(&format!("LOCK TABLE {into} IN SHARE ROW EXCLUSIVE MODE"))?;
-        let distributed = self.distributed()?;
-        if !distributed.is_empty() {
-            run(&format!("LOCK TABLE {} IN SHARE MODE", distributed.join(", ")))?;
-        }
-        run(&format!("DELETE FROM {into}"))?;
-        match self.repeated()? {
-            None => run(&count)?,
-            Some((groups, repeated)) => {
-                let is_tree = if distributed.is_empty() {
-                    !tells(&format!("WITH counted AS ({count}) SELECT EXISTS ({repeated})"))?
-                } else {
-                    run(&count)?;
-                    !tells(&format!("SELECT EXISTS ({repeated})"))?
-                };
-                if !is_tree {
-                    return Err(self.no_tree(&groups));
-                }
+        let is_repeated = match as_of_now(|| self.repeated())? {
+            Some(repeated) if at_once => {
+                tells(&format!("WITH counted AS ({count}) SELECT EXISTS ({repeated})"))?
             }
+            Some(repeated) => {
+                run(&count)?;
+                tells(&format!("SELECT EXISTS ({repeated})"))?
+            }
+            None => {
+                run(&count)?;
+                false
+            }
+        };
+        if is_repeated && let Some(groups) = self.open_groups()? {
+            return Err(self.no_tree(&groups.name));
         }
         for (column, quoted) in self.hierarchy.iter().zip(quoted(&self.hierarchy)) {
             if tells(&format!("SELECT EXISTS (SELECT FROM {into} WHERE {quoted} IS NULL)"))? {
@@ -147,16 +213,15 @@ impl Source {
         Ok(distributed)
     }
 
-    /// The table of groups, and the query that finds one that occurs twice, whose entities would
-    /// count twice; None where an index makes sure. It has to see what the count sees: it is part of
-    /// the same statement, or the tables are locked.
-    fn repeated(&self) -> Result<Option<(String, String)>> {
+    /// The query that finds a group which occurs twice, whose entities would count twice; None where
+    /// an index makes sure that there is none. It has to see what the count sees: it is part of the
+    /// same statement, or the tables are locked.
+    fn repeated(&self) -> Result<Option<String>> {
         let Some(groups) = self.open_groups()? else { return Ok(None) };
         if groups.has_unique_key(&self.group_key)? {
             return Ok(None);
         }
-        let repeated = self.repeated_groups(&groups.name, &quoted(&self.group_key));
-        Ok(Some((groups.name, repeated)))
+        Ok(Some(self.repeated_groups(&groups.name, &quoted(&self.group_key))))
     }
 }
 

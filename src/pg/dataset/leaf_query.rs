@@ -60,7 +60,7 @@ impl Source {
         let used = [of("e", &self.hierarchy), key].concat();
         Ok(format!(
             "SELECT {outer}{coco_agg}(g.{size}) AS {HISTOGRAM}\n  \
-               FROM (SELECT {regions}count(*) AS {size}\n          \
+               FROM (SELECT {regions}pg_catalog.count(*) AS {size}\n          \
                        FROM {} AS e{}\n         \
                       GROUP BY {}) AS g",
             entities.name,
@@ -80,14 +80,15 @@ impl Source {
         let regions = self.labelled(groups, "g")?;
         let (key, size) = (quoted(&self.group_key), self.free_name());
         let counted = match &self.size_column {
-            None => "count(*)".to_string(),
+            None => "pg_catalog.count(*)".to_string(),
             Some(column) => format!(
-                "least(sum(greatest({}::bigint, 0)), {})::bigint",
+                "least(pg_catalog.sum(greatest({}::bigint, 0)), {})::bigint",
                 quote_identifier(column),
                 i64::MAX
             ),
         };
-        let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
+        let on: Vec<String> =
+            key.iter().map(|k| format!("e.{k} OPERATOR(pg_catalog.=) g.{k}")).collect();
         let listed = key.join(", ");
         Ok(format!(
             "SELECT {regions}{coco_agg}(coalesce(e.{size}, 0)) FILTER (WHERE {}) AS {HISTOGRAM}\n  \

@@ -54,8 +54,8 @@ impl Source {
         let Some(unit) = &self.privacy_unit else { return entities.to_string() };
         let unit = quote_identifier(unit);
         format!(
-            "(SELECT * FROM (SELECT {}, row_number() OVER (PARTITION BY {unit} \
-                                                           ORDER BY gen_random_uuid()) AS {RANK} \
+            "(SELECT * FROM (SELECT {}, pg_catalog.row_number() OVER (PARTITION BY {unit} \
+                                                           ORDER BY pg_catalog.gen_random_uuid()) AS {RANK} \
                                FROM {entities} WHERE {unit} IS NOT NULL AND {}) AS r \
               WHERE {RANK} <= {}) AS u",
             columns.join(", "),

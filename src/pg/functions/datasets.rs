@@ -43,7 +43,7 @@ fn dp_create_dataset(
     let delta_budget = checked_delta_budget(delta_budget)?;
     let (source, counted) = declared.clone().with_leaves(leaves);
     let fingerprint = source.declare(counted.as_ref(), current_role())?;
-    refuse_leaves_of_others(leaves, 0)?;
+    refuse_leaves_of_others(leaves, declared.groups, 0)?;
 
     lock_dataset_name(name)?;
     refuse_name_of_others(name)?;
@@ -154,7 +154,12 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
     let [entities, groups, leaves] = tables;
     let (source, counted) = dataset.with_tables(tables);
     let fingerprint = source.declare(counted.as_ref(), dataset.owner)?;
-    refuse_leaves_of_others(leaves, dataset.id)?;
+    refuse_leaves_of_others(leaves, groups, dataset.id)?;
+    if !dataset.is_unchanged(&fingerprint) {
+        // what was counted was counted of others, or lies in another table
+        let sql = "DELETE FROM dp.leaf_count WHERE dataset = $1";
+        execute(sql, &[dataset.id.into()], |_| Ok(()))?;
+    }
     execute(
         "UPDATE dp.dataset SET fingerprint = $2, \
                 entities = $3, entities_name = $3::regclass::text, \
@@ -200,19 +205,22 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
     })
 }
 
-/// Refuses a table that another dataset's leaves are counted into: they would replace one another.
-fn refuse_leaves_of_others(leaves: Option<Oid>, id: i64) -> Result<()> {
+/// Refuses tables that a dataset's leaves are counted into: those of two would replace one another,
+/// and the table of groups is public.
+fn refuse_leaves_of_others(leaves: Option<Oid>, groups: Option<Oid>, id: i64) -> Result<()> {
     let taken = execute(
-        "SELECT leaves_name FROM dp.dataset WHERE leaves = $1 AND id <> $2 AND dropped_at IS NULL",
-        &[leaves.into(), id.into()],
-        |row| row.get::<String>(1),
+        "SELECT leaves_name, leaves = $1 FROM dp.dataset \
+          WHERE (leaves = $1 AND id <> $2 OR leaves = $3) AND dropped_at IS NULL",
+        &[leaves.into(), id.into(), groups.into()],
+        |row| Ok((row.get::<String>(1)?, row.get::<bool>(2)?)),
     )?;
-    let Some(name) = taken.flatten() else { return Ok(()) };
+    let Some((Some(name), of_leaves)) = taken else { return Ok(()) };
+    let argument = if of_leaves == Some(true) { "leaves" } else { "groups" };
     Err(error(
         PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
-        format!("leaves: {name} is the table of another dataset's leaves"),
+        format!("{argument}: {name} is the table of another dataset's leaves"),
     )
-    .set_hint("Create a table for each: what is counted replaces what was."))
+    .set_hint("Create a table for each: what is counted replaces what was, and is private."))
 }
 
 /// Locks the name of a dataset until the transaction ends. The unique index would wait for as long as

@@ -64,7 +64,7 @@ pub(crate) fn as_reader<T>(role: Oid, action: impl FnOnce() -> T) -> T {
 }
 
 /// Runs `action` as another role, without SET ROLE and the like inside.
-fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
+pub(crate) fn as_role<T>(role: Oid, action: impl FnOnce() -> T) -> T {
     let caller = Identity::current();
     let context = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_RESTRICTED_OPERATION;
     Identity { role, context: caller.context | context as c_int }.assume();
