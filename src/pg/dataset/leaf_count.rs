@@ -155,12 +155,12 @@ impl Source {
             }
             unchanged()?;
             as_of_now(|| self.check_counted_into(leaves, owner))?;
-            self.replace(&into, distributed.is_empty())
+            self.refill(&into, distributed.is_empty())
         })
     }
 
     /// `at_once`: whether a group that occurs twice is to be noticed by the statement that counts.
-    fn replace(&self, into: &str, at_once: bool) -> Result<()> {
+    fn refill(&self, into: &str, at_once: bool) -> Result<()> {
         run(&format!("DELETE FROM {into}"))?;
         if tells(&format!("SELECT EXISTS (SELECT FROM {into})"))? {
             return Err(error(
