@@ -209,7 +209,6 @@ mod tests {
             // Cursor reads all that there is
             Read::read(self, buffer).unwrap()
         }
-        fn close(self) {}
         const BYTES: usize = 0;
     }
 

@@ -10,7 +10,6 @@ pub trait TemporaryFile {
     fn rewind(&mut self);
     /// Fills the buffer as far as the file goes, and returns how far.
     fn read(&mut self, buffer: &mut [u8]) -> usize;
-    fn close(self);
     /// About how much memory an open file takes.
     const BYTES: usize;
 }
@@ -129,7 +128,7 @@ impl<F: TemporaryFile> FilePart<F> {
                 break;
             }
         }
-        file.close();
+        drop(file);
         visit(&last[..used]);
     }
 }

@@ -103,8 +103,10 @@ SELECT bins_agg(part::text::bins)::text = bins_agg(part)::text AS bins
   FROM (SELECT bins_agg(id, 0, 400) AS part FROM person GROUP BY id % 7) AS parts;
 
 -- A region that has no group is one, whoever counts.
-SELECT level, path FROM dp_hierarchy_release('counted a table of groups', 1e6) WHERE groups = 0 AND size = 0
- UNION SELECT 2, ARRAY[state, county] FROM "leaves of a table of groups" WHERE h::text = '{}';
+CREATE TABLE empty_region AS
+SELECT (SELECT regions FROM dp_explain_hierarchy('a table of groups', 1, simulations => 2) WHERE level = 2 LIMIT 1) AS of_groups,
+       (SELECT count(*) FROM "leaves of a table of groups") AS counted;
+SELECT of_groups = counted AS as_many, (SELECT h FROM "leaves of a table of groups" WHERE state = 'of no household') FROM empty_region;
 
 -- The bound on a unit's rows is kept: 25 patients with 12 rows each, most in a household that is there.
 CREATE TABLE bounded (state text, h coco);
@@ -121,6 +123,14 @@ SELECT count(*) > 0 AS released FROM dp_hierarchy_release('brought', 1);
 SELECT parameters -> 'levels' -> 0 ->> 'sensitivity' AS sensitivity FROM dp.ledger WHERE dataset = 'brought';
 SELECT name, leaves, counted_at IS NOT NULL AS is_counted, shares_rows_with @> '{brought}' AS shares
   FROM dp.datasets WHERE name IN ('bounded', 'brought');
+
+-- A row whose region is too long for a name counts nowhere, and fails no count.
+CREATE TABLE long AS SELECT i AS k, CASE WHEN i = 3 THEN 1e131071 ELSE i END AS region FROM generate_series(1, 3) AS i;
+CREATE VIEW long_view AS TABLE long;
+CREATE TABLE long_leaves (region text, h coco);
+SELECT dp_create_dataset('long', 'long_view', '{k}', '{region}', epsilon_budget => 1e9, leaves => 'long_leaves');
+CALL dp_count_leaves('long');
+SELECT path, size, groups FROM dp_hierarchy_release('long', 1e6) WHERE level = 1;
 
 -- Only the owner counts, and what is counted is as private as what it was counted from.
 CREATE ROLE dp_test_grantee;
@@ -181,6 +191,7 @@ SELECT code, message, hint FROM error_of('CALL dp_count_leaves(''late'')');
 DELETE FROM household WHERE state = 'state 5';
 CREATE UNIQUE INDEX ON household (household);
 CALL dp_count_leaves('late');
+SELECT code, message, hint FROM error_of('SELECT * FROM dp_explain_hierarchy(''late'', 1)');
 SELECT code, message, hint FROM error_of('SELECT * FROM dp_range_sums(''late'', ''county'', ''{"[0,2)"}''::int8range[], 1)');
 SELECT epsilon_spent FROM dp_budget('late');
 

@@ -184,12 +184,14 @@ impl Source {
                 false
             }
         };
-        if is_repeated && let Some(groups) = self.open_groups()? {
+        // without a table of groups a row without a region counts nowhere
+        let Some(groups) = self.open_groups()? else { return Ok(()) };
+        if is_repeated {
             return Err(self.no_tree(&groups.name));
         }
         for (column, quoted) in self.hierarchy.iter().zip(quoted(&self.hierarchy)) {
             if tells(&format!("SELECT EXISTS (SELECT FROM {into} WHERE {quoted} IS NULL)"))? {
-                return Err(no_region(column, "the table of groups"));
+                return Err(no_region(column, &groups.name));
             }
         }
         Ok(())

@@ -79,14 +79,7 @@ impl Source {
     ) -> Result<String> {
         let regions = self.labelled(groups, "g")?;
         let (key, size) = (quoted(&self.group_key), self.free_name());
-        let counted = match &self.size_column {
-            None => "pg_catalog.count(*)".to_string(),
-            Some(column) => format!(
-                "least(pg_catalog.sum(greatest({}::bigint, 0)), {})::bigint",
-                quote_identifier(column),
-                i64::MAX
-            ),
-        };
+        let counted = self.entities_of_group();
         let on: Vec<String> =
             key.iter().map(|k| format!("e.{k} OPERATOR(pg_catalog.=) g.{k}")).collect();
         let listed = key.join(", ");

@@ -206,14 +206,7 @@ impl Source {
                 [&key[..], &names].concat().join(", ")
             );
         };
-        let counted = match &self.size_column {
-            None => "count(*)".to_string(),
-            Some(column) => format!(
-                "least(sum(greatest({}::pg_catalog.int8, 0)), {})::pg_catalog.int8",
-                quote_identifier(column),
-                i64::MAX
-            ),
-        };
+        let counted = self.entities_of_group();
         let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
         let short_key = comparable(&key);
         let (key, has_key) = (key.join(", "), not_null(&key));

@@ -44,6 +44,19 @@ impl Source {
         self.groups.is_none() && self.size_column.is_some()
     }
 
+    /// How many entities a group has, in a query that groups the private table by key. Sums of
+    /// sizes saturate.
+    pub(super) fn entities_of_group(&self) -> String {
+        match &self.size_column {
+            None => "pg_catalog.count(*)".to_string(),
+            Some(column) => format!(
+                "least(pg_catalog.sum(greatest({}::bigint, 0)), {})::bigint",
+                quote_identifier(column),
+                i64::MAX
+            ),
+        }
+    }
+
     /// The rows of the private table that count: all, or of each unit of privacy so many, chosen
     /// at random, afresh for each release. A row without a unit is nobody's and is left out.
     ///

@@ -210,9 +210,11 @@ impl Known {
 
 pub(super) fn no_public_regions(dataset: &Dataset, hint: &str) -> ErrorReport {
     let name = &dataset.name;
-    let message =
-        format!("dataset \"{name}\" has no table of groups: only private rows tell its regions");
-    invalid(message, hint)
+    let reason = match dataset.counted {
+        None => "has no table of groups: only private rows tell its regions",
+        Some(_) => "is counted beforehand: only its leaves, which are private, tell its regions",
+    };
+    invalid(format!("dataset \"{name}\" {reason}"), hint)
 }
 
 fn heavy_tailed(mean_size: f64, max_size: u64) -> Result<Shape> {

@@ -36,8 +36,6 @@ impl TemporaryFile for BufferedFile {
         unsafe { pg_sys::BufFileRead(self.0, buffer.as_mut_ptr().cast(), buffer.len()) }
     }
 
-    fn close(self) {}
-
     /// One block of PostgreSQL's, and what describes the file.
     const BYTES: usize = pg_sys::BLCKSZ as usize + 256;
 }
