@@ -59,40 +59,52 @@ impl Walk {
     /// The logarithm of the probability density of such observations up to a constant, as if the
     /// noise were normal.
     pub(crate) fn log_likelihood(&self, observed: &[i64], noise: LaplaceNoise) -> f64 {
-        self.filter(&normal_messages(observed, noise)).log_density
+        self.filter(normal_messages(observed, noise), |_, _| ()).1
     }
 
     /// The median of each position, given all observations: one for each step.
     pub(crate) fn medians(&self, observed: &[i64], noise: LaplaceNoise) -> WalkMedians {
-        let mut messages = normal_messages(observed, noise);
+        let mut messages: Vec<Message> = normal_messages(observed, noise).collect();
+        let (mut passed, mut grid) = (Passed::default(), DensityGrid::default());
         for _ in 0..ROUNDS {
-            let (positions, _) = self.positions(&messages);
-            for ((position, message), &value) in positions.iter().zip(&mut messages).zip(observed) {
+            self.pass(&messages, &mut passed);
+            let positions = passed.positions.iter();
+            for ((position, message), &value) in positions.zip(&mut messages).zip(observed) {
                 if let Some(others) = message.removed_from(position) {
                     let product = Product { others, value: value as f64, scale: noise.scale };
-                    *message = message.halfway_to(product.message());
+                    *message = message.halfway_to(product.message(&mut grid));
                 }
             }
         }
-        let (positions, last) = self.positions(&messages);
-        let medians = positions.iter().zip(&messages).zip(observed);
+        self.pass(&messages, &mut passed);
+        let medians = passed.positions.iter().zip(&messages).zip(observed);
         let median = |((position, message), &value): ((&Normal, &Message), &i64)| match message
             .removed_from(position)
         {
             Some(others) => {
                 let product = Product { others, value: value as f64, scale: noise.scale };
-                value.saturating_add(product.median())
+                value.saturating_add(product.median(&mut grid))
             }
             None if position.mean.is_finite() => position.mean.round() as i64,
             None => value,
         };
+        let last = passed.predicted.last().copied().unwrap_or(START);
         WalkMedians { medians: medians.map(median).collect(), last }
     }
 
     /// Each position's distribution given all observations: the pass backwards after the one
-    /// forwards. And the last one's given those before it.
-    fn positions(&self, messages: &[Message]) -> (Vec<Normal>, Normal) {
-        let Filtered { predicted, mut positions, .. } = self.filter(messages);
+    /// forwards.
+    fn pass(&self, messages: &[Message], passed: &mut Passed) {
+        let Passed { predicted, positions } = passed;
+        predicted.clear();
+        positions.clear();
+        let (end, _) = self.filter(messages.iter().copied(), |before, after| {
+            predicted.push(before);
+            positions.push(after);
+        });
+        if let Some(last) = positions.last_mut() {
+            *last = end;
+        }
         for i in (1..positions.len()).rev() {
             let (next, expected, step) = (positions[i], predicted[i], self.steps[i]);
             let here = &mut positions[i - 1];
@@ -101,10 +113,17 @@ impl Walk {
             // here + share^2 (next - expected), as a sum: a difference could cancel to 0 or below
             here.variance = share * (step.variance + share * next.variance);
         }
-        (positions, predicted.last().copied().unwrap_or(START))
     }
 
-    fn filter(&self, messages: &[Message]) -> Filtered {
+    /// The pass forwards. `visit` gets each position given all observations before it, and given
+    /// its own as well. Returns the last position given all that is known, and the logarithm of the
+    /// density of all observations, but for a constant.
+    #[inline]
+    fn filter(
+        &self,
+        messages: impl Iterator<Item = Message>,
+        mut visit: impl FnMut(Normal, Normal),
+    ) -> (Normal, f64) {
         let mut log_density = 0.0;
         let mut observe = |position: Normal, seen: Normal| {
             let variance = position.variance + seen.variance;
@@ -115,34 +134,31 @@ impl Walk {
                 variance: position.variance * seen.variance / variance,
             }
         };
-        let mut predicted = Vec::with_capacity(messages.len());
-        let mut positions = Vec::with_capacity(messages.len());
         let mut at = START;
         for (step, message) in self.steps.iter().zip(messages) {
             at.mean += step.mean;
             at.variance += step.variance;
-            predicted.push(at);
+            let before = at;
             at = observe(at, message.normal());
-            positions.push(at);
+            visit(before, at);
         }
-        if let Some(last) = positions.last_mut() {
-            *last = observe(*last, self.end);
+        if !self.steps.is_empty() {
+            at = observe(at, self.end);
         }
-        Filtered { predicted, positions, log_density }
+        (at, log_density)
     }
 }
 
-/// What a pass forwards finds of each position: given all observations before it; and given its own
-/// as well. The logarithm of the density of all observations, but for a constant.
-struct Filtered {
+/// Each position: given all observations before it; and given all.
+#[derive(Default)]
+struct Passed {
     predicted: Vec<Normal>,
     positions: Vec<Normal>,
-    log_density: f64,
 }
 
-fn normal_messages(observed: &[i64], noise: LaplaceNoise) -> Vec<Message> {
+fn normal_messages(observed: &[i64], noise: LaplaceNoise) -> impl Iterator<Item = Message> + '_ {
     let precision = 1.0 / noise.variance;
-    observed.iter().map(|&y| Message { precision, weighted: y as f64 * precision }).collect()
+    observed.iter().map(move |&y| Message { precision, weighted: y as f64 * precision })
 }
 
 impl Message {
@@ -174,16 +190,17 @@ struct Product {
 
 impl Product {
     /// The normal message with which `others` has the mean and variance of this product.
-    fn message(&self) -> Message {
+    fn message(&self, grid: &mut DensityGrid) -> Message {
         // fine enough for both densities, and the Laplace density's peak is a point of the grid
         let spacing = self.others.variance.sqrt().min(self.scale) / 2.0;
-        let DensityGrid { from_mean, before_mode, weights, .. } = self.on_grid(spacing);
+        let from_mean = self.on_grid(spacing, grid).from_mean;
         let [mut mass, mut mean, mut square] = [0.0; 3];
-        for (i, weight) in weights.iter().enumerate() {
-            let place = i as f64 - before_mode as f64;
+        let mut place = -(grid.below.len() as f64);
+        for weight in grid.weights() {
             mass += weight;
             mean += weight * place;
             square += weight * place * place;
+            place += 1.0;
         }
         mean /= mass;
         let variance = (square / mass - mean * mean) * spacing * spacing;
@@ -202,21 +219,21 @@ impl Product {
 
     /// The median among the integers, relative to the observed value; rounded where the noise is
     /// many integers wide.
-    fn median(&self) -> i64 {
+    fn median(&self, grid: &mut DensityGrid) -> i64 {
         let spacing = (self.others.variance.sqrt().min(self.scale) / 6.0).floor().max(1.0);
-        let DensityGrid { mode, before_mode, weights, .. } = self.on_grid(spacing);
-        let half = weights.iter().sum::<f64>() / 2.0;
+        let mode = self.on_grid(spacing, grid).mode;
+        let half = grid.weights().sum::<f64>() / 2.0;
         let mut sum = 0.0;
-        let below = weights.iter().take_while(|&weight| {
+        let below = grid.weights().take_while(|&weight| {
             sum += weight;
             sum < half
         });
-        let steps = mode as i64 + below.count() as i64 - before_mode as i64;
+        let steps = mode as i64 + below.count() as i64 - grid.below.len() as i64;
         steps.saturating_mul(spacing as i64)
     }
 
     /// The density where it is not negligible, at multiples of `spacing` from the observed value.
-    fn on_grid(&self, spacing: f64) -> DensityGrid {
+    fn on_grid(&self, spacing: f64, grid: &mut DensityGrid) -> Mode {
         let Normal { mean, variance } = self.others;
         // the mode: the mean drawn towards the observed value by as much as that is worth
         let off = mean - self.value;
@@ -225,14 +242,16 @@ impl Product {
         // further than a place can be told; a position there is as good as the observed one
         let mode = (mode / spacing).round().clamp(-FURTHEST, FURTHEST);
         let from_mean = self.value + mode * spacing - mean;
+        let decay = (-spacing * spacing / variance).exp();
+        let laplace = (-spacing / self.scale).exp();
+        let towards_value = laplace.recip();
         let walk = |direction: f64, weights: &mut Vec<f64>| {
             let (mut place, mut weight) = (mode * direction, 1.0);
             // the ratio of the normal density at the next point to that at this one
             let mut ratio = (-spacing * (direction * from_mean + spacing / 2.0) / variance).exp();
-            let decay = (-spacing * spacing / variance).exp();
-            let laplace = (-spacing / self.scale).exp();
+            weights.clear();
             for _ in 0..MOST_POINTS {
-                weight *= ratio * if place < 0.0 { laplace.recip() } else { laplace };
+                weight *= ratio * if place < 0.0 { towards_value } else { laplace };
                 if !(weight > NEGLIGIBLE && weight.is_finite()) {
                     break;
                 }
@@ -241,27 +260,33 @@ impl Product {
                 place += 1.0;
             }
         };
-        // seldom are there more points
-        let mut weights = Vec::with_capacity(64);
-        walk(-1.0, &mut weights);
-        let before_mode = weights.len();
-        weights.reverse();
-        weights.push(1.0);
-        walk(1.0, &mut weights);
-        DensityGrid { mode, from_mean, before_mode, weights }
+        walk(-1.0, &mut grid.below);
+        walk(1.0, &mut grid.above);
+        Mode { mode, from_mean }
     }
 }
 
-/// A density at points with equal spacing.
-struct DensityGrid {
-    /// About where it is largest, in spacings from the observed value.
+/// About where a density on a grid is largest.
+struct Mode {
+    /// In spacings from the observed value.
     mode: f64,
     /// How far that point is from the normal density's mean.
     from_mean: f64,
-    /// How many points there are before it.
-    before_mode: usize,
-    /// As multiples of about the largest.
-    weights: Vec<f64>,
+}
+
+/// A density at points with equal spacing, as multiples of that at the mode: those below it and
+/// those above it, from there on.
+#[derive(Default)]
+struct DensityGrid {
+    below: Vec<f64>,
+    above: Vec<f64>,
+}
+
+impl DensityGrid {
+    /// In the points' order.
+    fn weights(&self) -> impl Iterator<Item = f64> + '_ {
+        self.below.iter().rev().chain([&1.0]).chain(&self.above).copied()
+    }
 }
 
 /// Of a density, relative to its peak.

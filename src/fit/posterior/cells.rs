@@ -118,18 +118,40 @@ impl StepKernel {
         }
     }
 
+    /// Whether all steps have the same weight.
+    pub(super) fn is_flat(&self) -> bool {
+        self.ln_ratio == 0.0
+    }
+
     /// What comes from masses to each cell of a window, per integer, in order; as multiples of a
     /// weight whose logarithm is returned. `entering`: a mass at 0.
     #[inline]
     pub(super) fn upwards(
         &self,
+        masses: (i64, &[f64]),
+        entering: f64,
+        window: Window,
+        visit: impl FnMut(usize, f64),
+    ) -> f64 {
+        // flat steps are most of all; with literals no cell waits for a product of the one before
+        if self.is_flat() {
+            let flat = StepKernel { next: 1.0, further: 1.0, from_first: 1.0, ..*self };
+            flat.rise(masses, entering, window, visit)
+        } else {
+            self.rise(masses, entering, window, visit)
+        }
+    }
+
+    #[inline(always)]
+    fn rise(
+        self,
         (first, masses): (i64, &[f64]),
         entering: f64,
         window: Window,
         mut visit: impl FnMut(usize, f64),
     ) -> f64 {
         let ahead = window.first - first;
-        let (outside, mut rest) = masses.split_at(ahead.clamp(0, masses.len() as i64) as usize);
+        let (outside, inside) = masses.split_at(ahead.clamp(0, masses.len() as i64) as usize);
         let ln_way = self.ln_way(ahead - masses.len() as i64);
         let ln_entry = self.ln_way(window.first);
         // the larger of those that there are
@@ -145,16 +167,16 @@ impl StepKernel {
             visit(cell, edge);
             edge *= self.further;
         }
-        for cell in none..window.cells {
-            let mass = match rest.split_first() {
-                Some((mass, others)) => {
-                    rest = others;
-                    *mass
-                }
-                None => 0.0,
-            };
+        let mut cell = none;
+        for mass in &inside[..inside.len().min(window.cells - none)] {
             visit(cell, below + self.own * mass + edge);
             below = below * self.further + self.next * mass;
+            edge *= self.further;
+            cell += 1;
+        }
+        for cell in cell..window.cells {
+            visit(cell, below + edge);
+            below *= self.further;
             edge *= self.further;
         }
         ln_unit
@@ -164,28 +186,41 @@ impl StepKernel {
     #[inline]
     pub(super) fn downwards(
         &self,
+        masses: (i64, &[f64]),
+        window: Window,
+        visit: impl FnMut(usize, f64),
+    ) -> f64 {
+        if self.is_flat() {
+            StepKernel { next: 1.0, further: 1.0, ..*self }.sink(masses, window, visit)
+        } else {
+            self.sink(masses, window, visit)
+        }
+    }
+
+    #[inline(always)]
+    fn sink(
+        self,
         (first, masses): (i64, &[f64]),
         window: Window,
         mut visit: impl FnMut(usize, f64),
     ) -> f64 {
         let ahead = first + masses.len() as i64 - (window.first + window.cells as i64);
         let inside = masses.len() - ahead.clamp(0, masses.len() as i64) as usize;
-        let (mut rest, outside) = masses.split_at(inside);
+        let (inside, outside) = masses.split_at(inside);
         let mut above = self.passed(outside.iter().rev());
-        let none = (-ahead).clamp(0, window.cells as i64) as usize;
-        for cell in (window.cells - none..window.cells).rev() {
+        let reached = window.cells - (-ahead).clamp(0, window.cells as i64) as usize;
+        for cell in (reached..window.cells).rev() {
             visit(cell, 0.0);
         }
-        for cell in (0..window.cells - none).rev() {
-            let mass = match rest.split_last() {
-                Some((mass, others)) => {
-                    rest = others;
-                    *mass
-                }
-                None => 0.0,
-            };
+        let mut cell = reached;
+        for mass in inside[inside.len().saturating_sub(reached)..].iter().rev() {
+            cell -= 1;
             visit(cell, above + self.own * mass);
             above = above * self.further + self.next * mass;
+        }
+        for cell in (0..cell).rev() {
+            visit(cell, above);
+            above *= self.further;
         }
         self.ln_way(ahead - masses.len() as i64)
     }
@@ -201,14 +236,43 @@ impl StepKernel {
     }
 
     /// The weights of steps from 0 to all cells, times masses per integer there: the sum's
-    /// logarithm.
-    pub(super) fn ln_back_to_zero(&self, window: Window, masses: &[f64]) -> f64 {
+    /// logarithm. `all`: the sum of the masses.
+    pub(super) fn ln_back_to_zero(&self, window: Window, masses: &[f64], all: f64) -> f64 {
+        if self.is_flat() {
+            return all.ln();
+        }
         let (mut sum, mut weight) = (0.0, self.from_first);
         for mass in masses {
             sum += mass * weight;
             weight *= self.further;
         }
         f64::ln(sum) + self.ln_way(window.first)
+    }
+}
+
+/// Discrete Laplace noise of scale t in cells of one size: what is the same wherever they lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NoiseInCells {
+    scale: f64,
+    /// e^(-1/t) - 1
+    less: f64,
+    /// The mean of e^(-s/t) for s < h.
+    mean: f64,
+    /// e^(-h/t)
+    decay: f64,
+}
+
+impl NoiseInCells {
+    pub(super) fn new(scale: f64, size: i64) -> NoiseInCells {
+        let h = size as f64;
+        let decay = (-h / scale).exp();
+        let noise = NoiseInCells { scale, less: (-1.0 / scale).exp_m1(), mean: 1.0, decay };
+        if size == 1 { noise } else { NoiseInCells { mean: noise.sum(h) / h, ..noise } }
+    }
+
+    /// Of e^(-s/t) for s < count.
+    fn sum(&self, count: f64) -> f64 {
+        (-count / self.scale).exp_m1() / self.less
     }
 }
 
@@ -227,12 +291,8 @@ pub(super) struct Likelihood {
 }
 
 impl Likelihood {
-    pub(super) fn new(window: Window, observed: i64, scale: f64) -> Likelihood {
-        let h = window.size as f64;
-        // of e^(-s/t) for s < count
-        let sum = |count: f64| (-count / scale).exp_m1() / (-1.0 / scale).exp_m1();
-        let decay = (-h / scale).exp();
-        let mean = if window.size == 1 { 1.0 } else { sum(h) / h };
+    pub(super) fn new(window: Window, observed: i64, noise: &NoiseInCells) -> Likelihood {
+        let NoiseInCells { scale, mean, decay, .. } = *noise;
         let peak = observed.div_euclid(window.size) - window.first;
         let cells = window.cells as i64;
         if (0..cells).contains(&peak) {
@@ -240,11 +300,12 @@ impl Likelihood {
                 let (below, above) = (decay, decay);
                 return Likelihood { ln_nearest: 0.0, peak, at_peak: 1.0, below, above, decay };
             }
+            let h = window.size as f64;
             let offset = observed.rem_euclid(window.size) as f64;
             return Likelihood {
                 ln_nearest: 0.0,
                 peak,
-                at_peak: (sum(offset + 1.0) + sum(h - offset) - 1.0) / h,
+                at_peak: (noise.sum(offset + 1.0) + noise.sum(h - offset) - 1.0) / h,
                 below: (-(offset + 1.0) / scale).exp() * mean,
                 above: (-(h - offset) / scale).exp() * mean,
                 decay,

@@ -4,10 +4,11 @@
 //! about [`LARGE`] together: its largest and its least that matter are then both in the range of
 //! floating point.
 
-use super::cells::{Likelihood, StepKernel, Window, resized};
-use super::marginal::{Marginal, Masses};
+use super::cells::{Likelihood, NoiseInCells, StepKernel, Window, resized};
+use super::marginal::{Marginal, Masses, Sums};
 use crate::fit::isotonic_l1;
 use crate::work::done;
+use std::ops::Range;
 
 /// The sum of a place's ways, in its unit.
 const LARGE: f64 = 1e270;
@@ -106,6 +107,64 @@ impl Forward {
     }
 }
 
+/// The weights of a place's cells, for one place after the other: most have cells of one size.
+struct Weighing<'a> {
+    chain: &'a MonotoneSequence<'a>,
+    /// The size that the rest is for.
+    size: i64,
+    noise: NoiseInCells,
+    /// The cells before which each stretch of the weights ends.
+    ends: Vec<i64>,
+}
+
+impl<'a> Weighing<'a> {
+    fn new(chain: &'a MonotoneSequence) -> Weighing<'a> {
+        let mut weighing =
+            Weighing { chain, size: 0, noise: NoiseInCells::new(chain.scale, 1), ends: vec![] };
+        weighing.reach(1);
+        weighing
+    }
+
+    /// Cells of this size are next.
+    fn reach(&mut self, size: i64) {
+        if self.size == size {
+            return;
+        }
+        self.size = size;
+        self.noise = NoiseInCells::new(self.chain.scale, size);
+        // a cell that two stretches share belongs to that of its middle, one beyond to the last
+        let ends = self.chain.weights.iter().map(|(end, _)| end.saturating_add(size / 2) / size);
+        self.ends.clear();
+        self.ends.extend(ends);
+        if let Some(last) = self.ends.last_mut() {
+            *last = i64::MAX;
+        }
+    }
+
+    /// The stretches of weights that a window meets: which, the weight, and the cells.
+    fn stretches(&self, window: Window) -> impl Iterator<Item = (usize, f64, Range<usize>)> + '_ {
+        let before = self.ends.partition_point(|end| *end <= window.first);
+        let mut from = 0;
+        let stretches = self.ends[before..].iter().zip(&self.chain.weights[before..]);
+        (before..).zip(stretches).map_while(move |(number, (end, &(_, weight)))| {
+            let cells = from..((end - window.first) as usize).min(window.cells);
+            from = cells.end;
+            (cells.start < window.cells).then_some((number, weight, cells))
+        })
+    }
+
+    /// The logarithm of what the cells of a place's weights are multiples of.
+    fn weigh(&mut self, place: usize, window: Window, weights: &mut Vec<f64>) -> f64 {
+        self.reach(window.size);
+        let likelihood = Likelihood::new(window, self.chain.observed(place), &self.noise);
+        likelihood.cells(window, window.size as f64, weights);
+        for (_, weight, cells) in self.stretches(window) {
+            weights[cells].iter_mut().for_each(|cell| *cell *= weight);
+        }
+        likelihood.ln_nearest
+    }
+}
+
 impl MonotoneSequence<'_> {
     /// An observation beyond the limits says as much as one at them.
     fn observed(&self, place: usize) -> i64 {
@@ -132,34 +191,6 @@ impl MonotoneSequence<'_> {
         Windows(isotonic_l1(&observed).values.iter().map(window).collect())
     }
 
-    /// The stretches of weights that a window meets: which, the weight, and the cells.
-    fn stretches(
-        &self,
-        window: Window,
-    ) -> impl Iterator<Item = (usize, f64, std::ops::Range<usize>)> + '_ {
-        let mut from = 0;
-        self.weights.iter().enumerate().filter_map(move |(number, &(end, weight))| {
-            // a cell that two stretches share belongs to that of its middle, one beyond to the last
-            let end = match number + 1 == self.weights.len() {
-                true => window.cells as i64,
-                false => end.saturating_add(window.size / 2) / window.size - window.first,
-            };
-            let cells = from..(end.max(0) as usize).min(window.cells).max(from);
-            from = cells.end;
-            (!cells.is_empty()).then_some((number, weight, cells))
-        })
-    }
-
-    /// The logarithm of what the cells of a place's weights are multiples of.
-    fn weigh(&self, place: usize, window: Window, weights: &mut Vec<f64>) -> f64 {
-        let likelihood = Likelihood::new(window, self.observed(place), self.scale);
-        likelihood.cells(window, window.size as f64, weights);
-        for (_, weight, cells) in self.stretches(window) {
-            weights[cells].iter_mut().for_each(|cell| *cell *= weight);
-        }
-        likelihood.ln_nearest
-    }
-
     /// `None` where no sequence lies within the windows.
     pub(crate) fn forward(&self, windows: Windows) -> Option<Forward> {
         let start = |sum: &mut usize, window: &Window| {
@@ -172,6 +203,7 @@ impl MonotoneSequence<'_> {
         // of the place before: its ways, and the logarithms of their unit and of their sum
         let mut before: Option<(Window, &[f64], f64, f64)> = None;
         let mut ln_waiting = 0.0;
+        let mut weighing = Weighing::new(self);
         let (mut weights, mut room) = (Vec::new(), Vec::new());
         for (place, &window) in windows.0.iter().enumerate() {
             done((window.cells / CELLS_PER_UNIT) as u64 + 1);
@@ -185,7 +217,7 @@ impl MonotoneSequence<'_> {
                 continue; // nothing begins here or before
             }
             let ln_unit = ln_both - LARGE.ln();
-            let of_nearest = self.weigh(place, window, &mut weights);
+            let of_nearest = weighing.weigh(place, window, &mut weights);
             let (masses, factor) = match before {
                 Some((cells, ways, unit, _)) => {
                     (resized(cells, ways, window.size, &mut room), (unit - ln_unit).exp())
@@ -234,12 +266,13 @@ impl MonotoneSequence<'_> {
         let mut begun = 1.0 - (forward.ln_nothing + self.begins[places] - forward.ln_all).exp();
         let mut ln_waiting = forward.ln_nothing;
         let mut ln_unit = 0.0;
+        let mut weighing = Weighing::new(self);
         let (mut weights, mut room) = (Vec::new(), Vec::new());
         let (mut ways, mut later, mut joint) = (Vec::new(), Vec::new(), Vec::new());
         for place in (0..places).rev() {
             let window = forward.windows.0[place];
             done((window.cells / CELLS_PER_UNIT) as u64 + 1);
-            ln_unit += self.weigh(place, window, &mut weights);
+            ln_unit += weighing.weigh(place, window, &mut weights);
             ways.clear();
             ways.resize(window.cells, 1.0);
             if let Some(above) = forward.windows.0.get(place + 1) {
@@ -250,28 +283,30 @@ impl MonotoneSequence<'_> {
                 weigh_end(window, least, ln_end, &mut ways);
             }
             let ways_to = forward.ways(place);
-            joint.clear();
-            later.clear();
-            let (mut total, mut sum) = (0.0, 0.0);
-            for ((to, from), weight) in ways_to.iter().zip(&ways).zip(&weights) {
-                let mass = (to * SHRINK) * (from * SHRINK);
-                total += mass;
-                joint.push(mass);
-                let mass = from * weight;
-                sum += mass;
-                later.push(mass);
+            joint.resize(window.cells, 0.0);
+            later.resize(window.cells, 0.0);
+            let (mut sums, mut sum, mut cell) = (Sums::default(), 0.0, 0.0);
+            let ways_of_cells = ways_to.iter().zip(&ways).zip(&weights);
+            for (((to, from), weight), (joint, later)) in
+                ways_of_cells.zip(joint.iter_mut().zip(&mut later))
+            {
+                *joint = (to * SHRINK) * (from * SHRINK);
+                sums.add(cell, *joint);
+                *later = from * weight;
+                sum += *later;
+                cell += 1.0;
             }
             if !(sum > 0.0 && sum.is_finite()) {
                 return None;
             }
-            if total > 0.0 {
-                let masses = Masses { window, masses: &joint, total };
+            if sums.total > 0.0 {
+                let masses = Masses { window, masses: &joint, sums };
                 values[place] = masses.marginal(begun.clamp(0.0, 1.0));
                 let (next, fine) = masses.next_window(self.scale, self.top, [ways_to, &ways]);
                 windows.0[place] = next;
                 settled &= fine;
-                for (number, _, cells) in self.stretches(window) {
-                    expected[number] += begun * joint[cells].iter().sum::<f64>() / total;
+                for (number, _, cells) in weighing.stretches(window) {
+                    expected[number] += begun * joint[cells].iter().sum::<f64>() / sums.total;
                 }
             } else if begun > 0.5 {
                 return None;
@@ -279,7 +314,7 @@ impl MonotoneSequence<'_> {
             ln_waiting += self.observed(place) as f64 / self.scale;
             if self.begins[place] > f64::NEG_INFINITY {
                 let kernel = self.kernel(place, window.size);
-                let ln_ways = kernel.ln_back_to_zero(window, &later);
+                let ln_ways = kernel.ln_back_to_zero(window, &later, sum);
                 ln_begins[place] = ln_ways + ln_unit + ln_waiting;
                 begun -= (ln_begins[place] + self.begins[place] - forward.ln_all).exp();
             }
@@ -328,11 +363,13 @@ mod tests {
                 begins: &begins,
                 weights: &weights,
             };
+            let mut weighing = Weighing::new(&chain);
             for size in [1, 2, 4, 8, 16] {
+                weighing.reach(size);
                 for least in [0, 2, 19] {
                     let window = Window::over(size, least, top);
                     let cells: Vec<usize> =
-                        chain.stretches(window).flat_map(|(.., cells)| cells).collect();
+                        weighing.stretches(window).flat_map(|(.., cells)| cells).collect();
                     assert_eq!(
                         cells,
                         (0..window.cells).collect::<Vec<_>>(),

@@ -27,7 +27,26 @@ pub(crate) struct Marginal {
 pub(super) struct Masses<'a> {
     pub window: Window,
     pub masses: &'a [f64],
+    pub sums: Sums,
+}
+
+/// Of masses; and of the masses times their cells, and times the squares of these.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sums {
     pub total: f64,
+    first: f64,
+    second: f64,
+}
+
+impl Sums {
+    /// With the mass in one more cell.
+    #[inline(always)]
+    pub(super) fn add(&mut self, cell: f64, mass: f64) {
+        let weighed = mass * cell;
+        self.total += mass;
+        self.first += weighed;
+        self.second += weighed * cell;
+    }
 }
 
 impl Masses<'_> {
@@ -47,19 +66,14 @@ impl Masses<'_> {
 
     /// The mean, in cells from the first on, and the variance.
     fn moments(&self) -> (f64, f64) {
-        let (mut first, mut second) = (0.0, 0.0);
-        for (cell, mass) in self.masses.iter().enumerate() {
-            let weighed = mass * cell as f64;
-            first += weighed;
-            second += weighed * cell as f64;
-        }
-        let (mean, square) = (first / self.total, second / self.total);
+        let Sums { total, first, second } = self.sums;
+        let (mean, square) = (first / total, second / total);
         let h = self.window.size as f64;
         (mean, (square - mean * mean).max(0.0) * h * h + (h * h - 1.0) / 12.0)
     }
 
     pub(super) fn marginal(&self, begun: f64) -> Marginal {
-        let median = || self.reached((begun - 0.5) / begun * self.total);
+        let median = || self.reached((begun - 0.5) / begun * self.sums.total);
         Marginal { begun, median: (begun >= 0.5).then(median), variance: self.moments().1 }
     }
 
@@ -70,10 +84,10 @@ impl Masses<'_> {
         let mut above = 0.0;
         let after = self.masses.iter().rev().take_while(|mass| {
             above += **mass;
-            above < NEGLIGIBLE * self.total
+            above < NEGLIGIBLE * self.sums.total
         });
         let last = self.window.last(cells - after.count().min(cells - 1));
-        let least = (self.reached(NEGLIGIBLE * self.total) - size).max(0);
+        let least = (self.reached(NEGLIGIBLE * self.sums.total) - size).max(0);
         let most = last.min(top);
         let h = size as f64;
         let (mean, variance) = self.moments();
