@@ -27,6 +27,14 @@ CREATE FUNCTION dp.try_quoted(name text, releases jsonb)
 COMMENT ON FUNCTION dp.try_quoted(text, jsonb) IS
     'inside of dp_publish_check: what charging all that was quoted would come to';
 
+CREATE FUNCTION dp.cost_of_quoted(dataset text)
+    RETURNS TABLE (epsilon_exact float8, epsilon_zcdp float8, delta float8, mu float8,
+                   epsilons text[], deltas text[])
+    AS 'MODULE_PATHNAME', 'dp_cost_of_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp.cost_of_quoted(text) IS
+    'inside of dp_plan_cost: what all that was quoted comes to';
+
 CREATE FUNCTION dp.show_publication(name text) RETURNS boolean
     AS 'MODULE_PATHNAME', 'dp_show_publication_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
@@ -290,6 +298,58 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION @extschema@.dp_publish_check(text, jsonb) IS
     'what dp_publish would charge for each release, and what stands against it, for nothing';
+
+-- Each release has a name that nothing has: so those that are stored are quoted, too.
+CREATE FUNCTION @extschema@.dp_plan_cost(dataset text, releases jsonb)
+    RETURNS TABLE (epsilon_exact float8, epsilon_zcdp float8, epsilon_sum float8, delta float8,
+                   mu float8)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    of_dataset CONSTANT jsonb := jsonb_build_object('dataset', dataset);
+    named jsonb := releases;
+    release jsonb;
+    before integer;
+BEGIN
+    IF dataset IS NULL THEN
+        RAISE 'dataset must not be NULL' USING ERRCODE = 'null_value_not_allowed',
+            HINT = 'The view dp.datasets lists the datasets.';
+    END IF;
+    IF jsonb_typeof(releases) = 'array' THEN
+        SELECT coalesce(jsonb_agg(
+                   CASE jsonb_typeof(r.release) WHEN 'object' THEN
+                       of_dataset || r.release || jsonb_build_object('name', gen_random_uuid())
+                   ELSE r.release END ORDER BY r.n), '[]')
+          INTO named
+          FROM jsonb_array_elements(releases) WITH ORDINALITY AS r (release, n);
+    END IF;
+    PERFORM dp.quote_start();
+    FOR release IN SELECT * FROM dp.listed_releases('a plan', named) LOOP
+        IF release ->> 'dataset' <> dataset THEN
+            RAISE 'releases: one is of dataset "%", not "%"', release ->> 'dataset', dataset
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'Each dataset has its own budget: ask for one at a time.';
+        END IF;
+        before := dp.quote_next(true);
+        BEGIN
+            EXECUTE dp.release_call('a plan', release);
+        EXCEPTION WHEN OTHERS THEN
+            IF dp.quote_next(false) = before THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
+    RETURN QUERY
+        SELECT least(c.epsilon_exact, s.epsilon_sum), c.epsilon_zcdp, s.epsilon_sum, c.delta, c.mu
+          FROM dp.cost_of_quoted(dataset) AS c
+         CROSS JOIN LATERAL (
+            SELECT CASE WHEN sum(e.delta::numeric) <= c.delta::numeric
+                        THEN sum(e.epsilon::numeric)::float8 END AS epsilon_sum
+              FROM unnest(c.epsilons, c.deltas) AS e (epsilon, delta)
+         ) AS s;
+END $$;
+COMMENT ON FUNCTION @extschema@.dp_plan_cost(text, jsonb) IS
+    'what releases that are all settled beforehand cost together, exactly and by bounds';
 
 CREATE VIEW dp.publications WITH (security_barrier) AS
     SELECT p.name, p.made_by_name AS made_by, p.made_at, p.published_at, p.releases

@@ -3,12 +3,13 @@
 //!
 //! ```
 //! # use pg_dp::charge::{Cost, Costs, Ledger, Receipt, Sealed};
-//! # use pg_dp::privacy::Epsilon;
+//! # use pg_dp::privacy::{Epsilon, PrivacyLoss};
 //! struct Total; // a mechanism
 //! impl Costs for Total {
 //!     fn cost(&self) -> Cost {
 //!         let epsilon = Epsilon::new(1.0).unwrap();
-//!         Cost { epsilon, delta: 0.0, rho: 0.5, mechanism: "a total".into() }
+//!         let loss = PrivacyLoss::of_pure([1.0]);
+//!         Cost { epsilon, delta: 0.0, loss, mechanism: "a total".into() }
 //!     }
 //! }
 //!
@@ -32,12 +33,13 @@
 //!
 //! ```compile_fail,E0061
 //! # use pg_dp::charge::{Cost, Costs, Ledger, Receipt, Sealed};
-//! # use pg_dp::privacy::Epsilon;
+//! # use pg_dp::privacy::{Epsilon, PrivacyLoss};
 //! # struct Total;
 //! # impl Costs for Total {
 //! #     fn cost(&self) -> Cost {
 //! #         let epsilon = Epsilon::new(1.0).unwrap();
-//! #         Cost { epsilon, delta: 0.0, rho: 0.5, mechanism: "a total".into() }
+//! #         let loss = PrivacyLoss::of_pure([1.0]);
+//! #         Cost { epsilon, delta: 0.0, loss, mechanism: "a total".into() }
 //! #     }
 //! # }
 //! # struct Book;
@@ -54,12 +56,13 @@
 //!
 //! ```compile_fail,E0308
 //! # use pg_dp::charge::{Cost, Costs, Ledger, Receipt, Sealed};
-//! # use pg_dp::privacy::Epsilon;
+//! # use pg_dp::privacy::{Epsilon, PrivacyLoss};
 //! # struct Total;
 //! # impl Costs for Total {
 //! #     fn cost(&self) -> Cost {
 //! #         let epsilon = Epsilon::new(1.0).unwrap();
-//! #         Cost { epsilon, delta: 0.0, rho: 0.5, mechanism: "a total".into() }
+//! #         let loss = PrivacyLoss::of_pure([1.0]);
+//! #         Cost { epsilon, delta: 0.0, loss, mechanism: "a total".into() }
 //! #     }
 //! # }
 //! # struct Book;
@@ -76,12 +79,13 @@
 //!
 //! ```compile_fail,E0308
 //! # use pg_dp::charge::{Cost, Costs, Ledger, Receipt, Sealed};
-//! # use pg_dp::privacy::Epsilon;
+//! # use pg_dp::privacy::{Epsilon, PrivacyLoss};
 //! # struct Total;
 //! # impl Costs for Total {
 //! #     fn cost(&self) -> Cost {
 //! #         let epsilon = Epsilon::new(1.0).unwrap();
-//! #         Cost { epsilon, delta: 0.0, rho: 0.5, mechanism: "a total".into() }
+//! #         let loss = PrivacyLoss::of_pure([1.0]);
+//! #         Cost { epsilon, delta: 0.0, loss, mechanism: "a total".into() }
 //! #     }
 //! # }
 //! # struct Book;
@@ -216,7 +220,7 @@
 //! receipt.release(&[3, 1, 2, 5], &mut words);
 //! ```
 
-use crate::privacy::Epsilon;
+use crate::privacy::{Epsilon, PrivacyLoss};
 use serde_json::Value;
 use std::fmt;
 use std::marker::PhantomData;
@@ -227,8 +231,7 @@ pub struct Cost {
     pub epsilon: Epsilon,
     /// 0 where the noise is discrete Laplace.
     pub delta: f64,
-    /// The zero-concentrated loss.
-    pub rho: f64,
+    pub loss: PrivacyLoss,
     /// What is measured, with which sensitivity and noise.
     pub mechanism: Value,
 }

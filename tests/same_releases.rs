@@ -112,7 +112,7 @@ mod library {
         let cost = mechanism(asked)?.cost();
         Ok(json!({
             "epsilon": cost.epsilon.decimal(),
-            "rho": cost.rho,
+            "rho": cost.loss.rho(),
             "mechanism": cost.mechanism,
         }))
     }

@@ -6,7 +6,6 @@ use crate::coco::{
     Coco, Estimate, Estimator, HistogramMeasurement, MeasuredNumbers, NodeMeasurement, Profile,
 };
 use crate::noise::{RandomWords, ScaleError};
-use crate::privacy::rho_of_pure;
 use serde_json::{Value, json};
 
 /// What is measured of the regions of one level, which owns the sensitivity and the noise of that.
@@ -79,11 +78,6 @@ impl LevelMeasurement {
             LevelMeasurement::Regions(regions) => regions.of_histogram.noise().epsilon(),
             LevelMeasurement::Chain(chain) => chain.epsilon(),
         }
-    }
-
-    /// The zero-concentrated loss.
-    pub fn rho(&self) -> f64 {
-        rho_of_pure(self.epsilon())
     }
 
     /// Errors: with so many regions the scale of the noise cannot be sampled.

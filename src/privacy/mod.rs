@@ -2,12 +2,18 @@
 
 mod accounting;
 mod calibration;
+mod composition;
 mod division;
 mod epsilon;
+mod gaussian_curve;
 mod laplace_mechanism;
+mod loss;
+mod responses;
 
 pub use accounting::{Totals, Views, rho_of_gaussian, rho_of_pure, zcdp_epsilon};
 pub use calibration::{DeltaError, gaussian_sigma, zcdp_rho};
+pub use composition::{composed_epsilon, gdp_mu};
 pub use division::{best_parts, equal_parts};
 pub use epsilon::{Epsilon, EpsilonError, ShareError};
 pub use laplace_mechanism::LaplaceMechanism;
+pub use loss::{GaussianLoss, PrivacyLoss};

@@ -2,7 +2,6 @@
 
 use super::noise::{MeasurementNoise, NoiseParameter};
 use crate::noise::ScaleError;
-use crate::privacy::rho_of_pure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -42,15 +41,15 @@ impl Calibration {
         })
     }
 
-    /// The zero-concentrated loss of a unit of privacy, for which discrete Laplace noise is
-    /// calibrated; None of Gaussian noise.
-    pub(super) fn rho_of_pure_noise(&self) -> Option<f64> {
+    /// Of each group, the loss of a unit of privacy that discrete Laplace noise is calibrated to;
+    /// None of Gaussian noise.
+    pub(super) fn epsilons(&self) -> Option<Vec<f64>> {
         let Kind::PerGroup(noise) = &self.0 else { return None };
-        let rho = |noise: &NoiseParameter| match *noise {
-            NoiseParameter::Laplace { epsilon, .. } => Some(rho_of_pure(epsilon)),
+        let epsilon = |noise: &NoiseParameter| match *noise {
+            NoiseParameter::Laplace { epsilon, .. } => Some(epsilon),
             NoiseParameter::Gaussian { .. } => None,
         };
-        noise.iter().map(rho).sum()
+        noise.iter().map(epsilon).collect()
     }
 
     /// The number of groups that have noise of their own; None if it is calibrated together.

@@ -3,7 +3,7 @@
 use super::calibration::Calibration;
 use super::noise::MeasurementNoise;
 use crate::noise::{RandomWords, ScaleError};
-use crate::privacy::gaussian_sigma;
+use crate::privacy::{PrivacyLoss, gaussian_sigma};
 use crate::work::{Paced, done};
 use num_rational::Ratio;
 
@@ -124,6 +124,16 @@ impl Measurements {
                 Loss::Rho(square * self.first_noise().rho())
             }
         }
+    }
+
+    /// A release's loss, with what is known of Gaussian noise once it is known what is measured.
+    pub(super) fn told_of(&self, loss: PrivacyLoss) -> PrivacyLoss {
+        let variances = self.groups.iter().filter_map(|group| match &group.noise {
+            MeasurementNoise::Gaussian(law) => Some(law.sigma() * law.sigma()),
+            MeasurementNoise::Laplace(_) => None,
+        });
+        let integers = self.groups.iter().map(|group| group.measurements as u64).sum();
+        loss.with_noise(variances.fold(f64::INFINITY, f64::min), integers)
     }
 
     /// Of the groups.

@@ -2,13 +2,14 @@
 
 use super::bins::sums::SignedSums;
 use super::calibration::Calibration;
+use super::measurements::CountMechanism;
 use super::parameters::{Parameters, PlaneParameters, RangeParameters};
 use super::plane::release::PlaneRelease;
 use super::release::RangeRelease;
 use super::spending::{MARGIN, Price, Priced};
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::{RandomWords, ScaleError};
-use crate::privacy::Epsilon;
+use crate::privacy::{Epsilon, PrivacyLoss};
 
 /// A release: the method with all its parameters, and what it spends.
 ///
@@ -64,9 +65,10 @@ impl<P: Parameters> Plan<P> {
         noise: Priced,
         parameters: impl FnOnce(Calibration) -> P,
     ) -> Result<Plan<P>, ScaleError> {
-        let (price, calibration) = noise.into_parts();
+        let (mut price, calibration) = noise.into_parts();
         let parameters = parameters(calibration);
         let mechanism = parameters.mechanism()?;
+        price.loss = mechanism.measurements().told_of(price.loss);
         Ok(Plan { price, parameters, mechanism })
     }
 
@@ -82,7 +84,7 @@ impl<P: Parameters> Plan<P> {
 
     /// The zero-concentrated loss of the whole release.
     pub fn rho(&self) -> f64 {
-        self.price.rho
+        self.price.loss.rho()
     }
 
     /// The variance of a measurement with sensitivity 1 that has the budget for itself.
@@ -107,8 +109,8 @@ impl<P: Parameters> Plan<P> {
 impl RangePlan {
     /// The plan divided into parts that compose sequentially, one for each share that is not 0: the
     /// same measurements, of which a part may be made once, with the noise of its share of the
-    /// budget. With it the price of all of them: that of the plan, but for a smaller zero-concentrated
-    /// loss where the noise is discrete Laplace.
+    /// budget. With it the price of all of them: that of the plan, but for a loss of more and smaller
+    /// parts.
     //
     // The epsilon or rho of a part errs by less than 16 units of roundoff, 2^-53, the sum of n shares
     // by less than n: together within n margins, each of which is 32.
@@ -120,17 +122,21 @@ impl RangePlan {
             (*share > 0.0).then(|| RangeParameters { calibration, ..self.parameters.clone() })
         };
         let parts: Vec<Option<RangeParameters>> = shares.iter().map(part).collect();
-        let rho = parts.iter().flatten().map(|part| part.calibration.rho_of_pure_noise());
-        let rho =
-            rho.sum::<Option<f64>>().map_or(self.price.rho, |rho| (rho * (1.0 + margin)).next_up());
-        (Price { rho, ..self.price }, parts)
+        let epsilons = parts.iter().flatten().map(|part| part.calibration.epsilons());
+        let loss = match epsilons.collect::<Option<Vec<_>>>() {
+            Some(epsilons) => {
+                PrivacyLoss::of_pure(epsilons.concat().into_iter().map(|e| e * (1.0 + margin)))
+            }
+            None => self.price.loss.clone().in_parts(parts.len() as u64),
+        };
+        (Price { loss, ..self.price.clone() }, parts)
     }
 }
 
 impl<P: Parameters> Costs for Plan<P> {
     fn cost(&self) -> Cost {
-        let Price { epsilon, delta, rho } = self.price;
-        Cost { epsilon, delta, rho, mechanism: self.parameters.describe_with(self.mechanism()) }
+        let Price { epsilon, delta, loss } = self.price.clone();
+        Cost { epsilon, delta, loss, mechanism: self.parameters.describe_with(self.mechanism()) }
     }
 }
 

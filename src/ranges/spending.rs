@@ -3,7 +3,7 @@
 use super::calibration::Calibration;
 use super::noise::NoiseParameter;
 use crate::noise::ScaleError;
-use crate::privacy::{Epsilon, gaussian_sigma, rho_of_gaussian, rho_of_pure};
+use crate::privacy::{Epsilon, GaussianLoss, PrivacyLoss, gaussian_sigma, rho_of_gaussian};
 use num_rational::Ratio;
 
 /// The sum of the parts of a rho exceeds its rounded sum by less than this share, 2^-48, for up to
@@ -27,13 +27,13 @@ pub(super) struct Spending {
 }
 
 /// What is charged.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Price {
     pub(super) epsilon: Epsilon,
     /// 0 without Gaussian noise.
     pub(super) delta: f64,
-    /// The zero-concentrated loss of the whole release.
-    pub(super) rho: f64,
+    /// Of the whole release.
+    pub(super) loss: PrivacyLoss,
 }
 
 /// Noise with its price. Nothing but a [`Spending`] makes one, and nothing else is planned with:
@@ -99,13 +99,16 @@ impl Spending {
                 shares.iter().map(part).collect()
             }
         };
-        let rows = f64::from(self.rows_per_unit);
         let of_a_unit = |noise: &NoiseParameter| match *noise {
-            NoiseParameter::Laplace { epsilon, .. } => rho_of_pure(epsilon),
-            NoiseParameter::Gaussian { sigma } => rho_of_gaussian(rows, sigma),
+            NoiseParameter::Laplace { epsilon, .. } => PrivacyLoss::of_pure([epsilon]),
+            NoiseParameter::Gaussian { sigma } => PrivacyLoss::of_gaussian(GaussianLoss {
+                rho: rho_of_gaussian(rows as f64, sigma),
+                least_variance: sigma * sigma,
+                coordinates: rows,
+            }),
         };
-        let rho = noise.iter().map(of_a_unit).sum::<f64>().next_up();
-        Ok(self.priced(rho, Calibration::per_group(noise)))
+        let loss = noise.iter().map(of_a_unit).fold(PrivacyLoss::of_pure([]), PrivacyLoss::and);
+        Ok(self.priced(loss, Calibration::per_group(noise)))
     }
 
     /// Measurements that share one sensitivity, with Gaussian noise: k rows move them up to k times
@@ -118,11 +121,13 @@ impl Spending {
         let rows = f64::from(self.rows_per_unit);
         let of_a_row = rho * (1.0 - MARGIN) / (rows * rows);
         let rho = (of_a_row * rows * rows).next_up().next_up();
-        self.priced(rho, Calibration::together(of_a_row))
+        // until it is settled what is measured
+        let gaussian = GaussianLoss { rho, least_variance: 0.0, coordinates: u64::MAX };
+        self.priced(PrivacyLoss::of_gaussian(gaussian), Calibration::together(of_a_row))
     }
 
-    fn priced(self, rho: f64, calibration: Calibration) -> Priced {
-        let price = Price { epsilon: self.epsilon, delta: self.delta(), rho };
+    fn priced(self, loss: PrivacyLoss, calibration: Calibration) -> Priced {
+        let price = Price { epsilon: self.epsilon, delta: self.delta(), loss };
         Priced { price, calibration }
     }
 

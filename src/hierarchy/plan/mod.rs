@@ -17,7 +17,7 @@ use crate::coco::{
     Coco, Estimate, Estimator, HistogramMeasurement, MAX_SIZE_LIMIT, MeasuredNumbers,
 };
 use crate::noise::{RandomWords, ScaleError};
-use crate::privacy::{Epsilon, rho_of_pure};
+use crate::privacy::{Epsilon, PrivacyLoss};
 use serde_json::json;
 
 /// The largest number of levels, the root's included.
@@ -211,17 +211,15 @@ impl ReleasePlan {
         self.epsilon
     }
 
-    /// The zero-concentrated loss of the whole release: the sum over its levels, which is less than
-    /// that of the sum of their epsilons.
+    /// The loss of the whole release: that of its levels, of which each is a measurement of its own.
     ///
     /// Where a first look decides on their shares, one of them may get all that is left. That is the
-    /// worst: the rho of a sum of epsilons is at least the sum of theirs, as x tanh(x / 2) has a
-    /// slope that grows.
-    pub fn rho(&self) -> f64 {
-        if let Some(look) = &self.look {
-            return (look.measurement.noise().rho() + rho_of_pure(look.left)).next_up();
-        }
-        self.levels.iter().flatten().map(LevelMeasurement::rho).sum::<f64>().next_up()
+    /// worst: whatever comes of it keeps that epsilon.
+    pub fn loss(&self) -> PrivacyLoss {
+        PrivacyLoss::of_pure(match &self.look {
+            Some(look) => vec![look.measurement.noise().epsilon(), look.left],
+            None => self.levels.iter().flatten().map(LevelMeasurement::epsilon).collect(),
+        })
     }
 
     /// One entry per level from the root down; None where nothing is measured. After a
@@ -307,8 +305,8 @@ impl ReleasePlan {
 
 impl Costs for ReleasePlan {
     fn cost(&self) -> Cost {
-        let (epsilon, rho) = (self.epsilon, self.rho());
-        Cost { epsilon, delta: 0.0, rho, mechanism: self.describe() }
+        let (epsilon, loss) = (self.epsilon, self.loss());
+        Cost { epsilon, delta: 0.0, loss, mechanism: self.describe() }
     }
 }
 

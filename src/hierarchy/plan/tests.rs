@@ -1,6 +1,6 @@
 use super::*;
 use crate::coco::Run;
-use crate::privacy::ShareError;
+use crate::privacy::{ShareError, rho_of_pure};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -47,7 +47,10 @@ fn the_levels_share_what_the_first_look_leaves() {
             assert!(sum <= epsilon && sum > epsilon * (1.0 - 1e-13), "{levels}: {sum}");
         }
         // at most what one measurement with all of it loses
-        assert!(plan.rho() <= rho_of_pure(epsilon) && plan.rho() > 0.9 * rho_of_pure(epsilon));
+        assert!(
+            plan.loss().rho() <= rho_of_pure(epsilon)
+                && plan.loss().rho() > 0.9 * rho_of_pure(epsilon)
+        );
     }
 }
 

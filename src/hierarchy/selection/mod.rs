@@ -27,7 +27,7 @@ use super::tree::Tree;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::coco::{Coco, DpCoco};
 use crate::noise::RandomWords;
-use crate::privacy::{Epsilon, LaplaceMechanism, rho_of_pure};
+use crate::privacy::{Epsilon, LaplaceMechanism, PrivacyLoss};
 use serde_json::json;
 use std::num::NonZeroUsize;
 
@@ -130,16 +130,16 @@ impl Mechanism {
         }
     }
 
-    /// The zero-concentrated loss of all that is measured.
-    pub fn rho(&self) -> f64 {
+    /// Of all that is measured.
+    pub fn loss(&self) -> PrivacyLoss {
         match self {
-            Mechanism::Plan(plan) => plan.rho(),
+            Mechanism::Plan(plan) => plan.loss(),
             Mechanism::Selection(selection) => {
                 // each error is a measurement of its own
-                let m = selection.candidates.len() as f64;
-                let of_error = rho_of_pure((selection.noise.epsilon() / m).next_up());
-                let add = |sum: f64, plan: &ReleasePlan| (sum + plan.rho()).next_up();
-                selection.candidates.iter().fold((m * of_error).next_up(), add)
+                let m = selection.candidates.len();
+                let of_error = (selection.noise.epsilon() / m as f64).next_up();
+                let errors = PrivacyLoss::of_pure(vec![of_error; m]);
+                selection.candidates.iter().map(ReleasePlan::loss).fold(errors, PrivacyLoss::and)
             }
         }
     }
@@ -209,8 +209,8 @@ impl Mechanism {
 
 impl Costs for Mechanism {
     fn cost(&self) -> Cost {
-        let (epsilon, rho) = (self.epsilon(), self.rho());
-        Cost { epsilon, delta: 0.0, rho, mechanism: self.describe() }
+        let (epsilon, loss) = (self.epsilon(), self.loss());
+        Cost { epsilon, delta: 0.0, loss, mechanism: self.describe() }
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::coco::{Run, of_sizes};
 use crate::hierarchy::distance::tests::multisets;
 use crate::noise::words_from_system;
+use crate::privacy::rho_of_pure;
 
 fn mechanism(
     epsilon: f64,
@@ -70,8 +71,8 @@ fn all_parts_stay_within_epsilon_and_are_charged() {
     let description = mechanism.describe();
     assert_eq!(description["errors"]["sensitivity"], 18);
     assert_eq!(description["selection"][1]["levels"][1]["estimator"], "Hg");
-    let parts: f64 = candidates.iter().map(ReleasePlan::rho).sum();
-    let rho = mechanism.rho() - parts;
+    let parts: f64 = candidates.iter().map(|plan| plan.loss().rho()).sum();
+    let rho = mechanism.loss().rho() - parts;
     let expected = 3.0 * rho_of_pure(epsilon_of_errors / 3.0);
     assert!((expected..expected * (1.0 + 1e-9)).contains(&rho), "{rho} {expected}");
 }

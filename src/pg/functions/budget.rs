@@ -68,7 +68,7 @@ fn dp_budget(
 }
 
 /// What all charges come to, and the delta budget.
-fn totals(dataset: &Dataset) -> Result<(Totals, f64)> {
+pub(super) fn totals(dataset: &Dataset) -> Result<(Totals, f64)> {
     let mut loss = None;
     read_catalog(
         &format!(

@@ -1,8 +1,12 @@
-//! What `dp_publish` and `dp_publish_check` are made of: they are written in SQL, around these.
+//! What `dp_publish`, `dp_publish_check` and `dp_plan_cost` are made of: they are written in SQL,
+//! around these.
 
+use super::budget::totals;
+use crate::charge::Cost;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, checked_name, required};
 use crate::pg::ledger::publication::{self, Publication, Tried};
+use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, zcdp_epsilon};
 use pgrx::JsonB;
 use pgrx::prelude::*;
 
@@ -39,6 +43,38 @@ fn dp_try_quoted(
         (epsilon, problem.map(|report| report.message().to_string()))
     });
     Ok(TableIterator::new(rows.collect::<Vec<_>>()))
+}
+
+/// What all that was quoted, from one dataset, comes to at its delta budget.
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_cost_of_quoted(
+    dataset: Option<&str>,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(epsilon_exact, Option<f64>),
+            name!(epsilon_zcdp, Option<f64>),
+            name!(delta, f64),
+            name!(mu, Option<f64>),
+            name!(epsilons, Vec<String>),
+            name!(deltas, Vec<String>),
+        ),
+    >,
+> {
+    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let (_, delta) = totals(&dataset)?;
+    let costs = publication::quoted();
+    let decimals = |decimal: fn(&Cost) -> String| costs.iter().map(decimal).collect::<Vec<_>>();
+    let (epsilons, deltas) =
+        (decimals(|cost| cost.epsilon.decimal()), decimals(|cost| cost.delta.to_string()));
+    let losses = costs.into_iter().map(|cost| cost.loss);
+    let loss = losses.fold(PrivacyLoss::of_pure([]), PrivacyLoss::and);
+    // to some digits, upwards
+    let shown = |bound: Option<f64>| bound.map(|bound| (bound * 1e9).ceil() / 1e9);
+    let exact = shown(composed_epsilon(&loss, delta));
+    let zcdp = shown(zcdp_epsilon(loss.rho(), delta));
+    Ok(TableIterator::once((exact, zcdp, delta, shown(gdp_mu(&loss)), epsilons, deltas)))
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

@@ -146,7 +146,7 @@ impl Account {
             function: self.function.to_string(),
             epsilon: cost.epsilon.decimal(),
             delta: cost.delta.to_string(),
-            rho: cost.rho,
+            rho: cost.loss.rho(),
             parameters,
             promise: self.promise.clone(),
         }
@@ -154,14 +154,16 @@ impl Account {
 
     /// Keeps what would be charged, and ends the release.
     fn quoted(&self, cost: &Cost, request: ChargeRequest) -> ErrorReport {
-        let (account, cost) = (self.clone(), cost.clone());
-        let dataset = account.dataset_name.clone();
+        let (account, dataset) = (self.clone(), self.dataset_name.clone());
         let refused = {
-            let (account, cost) = (account.clone(), cost.clone());
+            let (account, cost) = (self.clone(), cost.clone());
             Box::new(move |refusal| account.refused(&cost, refusal))
         };
-        let notice = Box::new(move |left: &Left| account.notice(&cost, left));
-        quotes::add(Quote { dataset, request, refused, notice });
+        let notice = {
+            let cost = cost.clone();
+            Box::new(move |left: &Left| account.notice(&cost, left))
+        };
+        quotes::add(Quote { dataset, cost: cost.clone(), request, refused, notice });
         error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             "the release was quoted, and neither charged nor made",
@@ -186,7 +188,7 @@ impl Account {
     /// Why the ledger did not charge.
     fn refused(&self, cost: &Cost, refusal: Refusal) -> ErrorReport {
         let (epsilon, name) = (cost.epsilon.decimal(), &self.dataset_name);
-        let Cost { delta, rho, .. } = *cost;
+        let (delta, rho) = (cost.delta, cost.loss.rho());
         match refusal {
             Refusal::BudgetExceeded { left, .. } if delta == 0.0 => {
                 self.exceeded("the budget of", &epsilon, &left)

@@ -4,6 +4,7 @@
 use super::account::{CHARGE, not_charged};
 use super::message::{Answer, Charge, Message, PublishAnswer, PublishRequest};
 use super::quotes::{self, Quote};
+use crate::charge::Cost;
 use crate::pg::errors::{Result, error, internal, invalid};
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::locks::sleep_a_moment;
@@ -37,6 +38,11 @@ pub(crate) fn start() {
 /// Has the statement's next release quoted in place of made, or not. Returns how many were.
 pub(crate) fn quote_next(is_next: bool) -> usize {
     quotes::quote_next(is_next)
+}
+
+/// What the releases cost that the statement has quoted. From here on its charges are made.
+pub(crate) fn quoted() -> Vec<Cost> {
+    quotes::take().into_iter().map(|quote| quote.cost).collect()
 }
 
 /// What a quoted release would be charged, and what stands against it.

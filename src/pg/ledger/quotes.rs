@@ -2,6 +2,7 @@
 //! charged together: the next release of the statement goes as far as its charge, and ends there.
 
 use super::message::{ChargeRequest, Left, Refusal};
+use crate::charge::Cost;
 use crate::pg::server::state::current_role;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 /// What a release would be charged, and how it tells of a charge or a refusal.
 pub(super) struct Quote {
     pub(super) dataset: String,
+    pub(super) cost: Cost,
     pub(super) request: ChargeRequest,
     pub(super) refused: Box<dyn Fn(Refusal) -> ErrorReport>,
     pub(super) notice: Box<dyn Fn(&Left) -> String>,

@@ -5,7 +5,7 @@ use super::partition::partition;
 use super::within::within;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::RandomWords;
-use crate::privacy::{Epsilon, rho_of_pure};
+use crate::privacy::{Epsilon, PrivacyLoss};
 use crate::ranges::buckets::Buckets;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::error::RangePlanError;
@@ -68,20 +68,20 @@ impl AwarePlan {
         let scale = |error| RangePlanError::Scale { epsilon, delta: 0.0, error };
         let (first, calibration, rest) = match deviations::lengths(bins).len() {
             // no bucket but single bins: there is nothing to find out
-            0 => (0.0, Calibration::per_group(Vec::new()), all),
+            0 => (PrivacyLoss::of_pure([]), Calibration::per_group(Vec::new()), all),
             lengths => {
                 let (first, rest) = all.divided(SHARE).map_err(scale)?;
                 let shares = vec![1.0 / lengths as f64; lengths];
                 let (price, calibration) = first.on_groups(&shares).map_err(scale)?.into_parts();
-                (price.rho, calibration, rest)
+                (price.loss, calibration, rest)
             }
         };
         let deviations = Deviations::new(widths, &calibration).map_err(scale)?;
         // so that there is a strategy for as many buckets as may come: each of them by itself
         rest.check_a_count().map_err(scale)?;
-        // the levels of a strategy have less together than all of its epsilon
-        let rho = (first + rho_of_pure(rest.epsilon.value())).next_up();
-        let price = Price { epsilon: all.epsilon, delta: 0.0, rho };
+        // the levels of a strategy tell no more together than one answer of all of its epsilon
+        let loss = first.and(PrivacyLoss::of_pure([rest.epsilon.value()]));
+        let price = Price { epsilon: all.epsilon, delta: 0.0, loss };
         let (target, made_for) = match target {
             TargetRanges::Workload(workload) => {
                 (TargetRanges::Workload(workload), workload.word().to_string())
@@ -152,7 +152,7 @@ impl AwarePlan {
 
 impl Costs for AwarePlan {
     fn cost(&self) -> Cost {
-        let Price { epsilon, delta, rho } = self.price;
+        let Price { epsilon, delta, loss } = self.price.clone();
         let rest = json!({"noise": "discrete Laplace", "epsilon": self.rest.epsilon.value()});
         let mechanism = json!({
             "method": "aware",
@@ -163,7 +163,7 @@ impl Costs for AwarePlan {
             "rows_per_unit": self.rest.rows_per_unit,
             "made_for": self.made_for,
         });
-        Cost { epsilon, delta, rho, mechanism }
+        Cost { epsilon, delta, loss, mechanism }
     }
 }
 

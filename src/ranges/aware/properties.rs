@@ -145,7 +145,7 @@ fn the_price_covers_deviations_and_any_number_of_buckets() {
             assert!(spent <= epsilon, "{count}: {spent}");
             // next to nothing is left
             assert!(spent >= epsilon * (1.0 - 1e-9));
-            assert!(rho(first) + rho(second) <= cost.rho);
+            assert!(rho(first) + rho(second) <= cost.loss.rho());
         }
     }
 }

@@ -95,7 +95,7 @@ impl RegionPlan {
 
     /// The zero-concentrated loss of the whole release.
     pub fn rho(&self) -> f64 {
-        self.price.rho
+        self.price.loss.rho()
     }
 
     /// Of the budget, one per level; 0 for a level that is not measured.
@@ -201,7 +201,7 @@ fn check_shares(shares: &[f64], levels: usize, epsilon: f64) -> Result<(), Range
 
 impl Costs for RegionPlan {
     fn cost(&self) -> Cost {
-        let Price { epsilon, delta, rho } = self.price;
+        let Price { epsilon, delta, loss } = self.price.clone();
         let measurements = |level: &Option<MeasuredLevel>| match level {
             Some(level) => level.parameters.describe()["measurements"].take(),
             None => Value::Null,
@@ -212,7 +212,7 @@ impl Costs for RegionPlan {
         mechanism["regions"] = json!(regions);
         mechanism["shares"] = json!(self.shares);
         mechanism["measurements"] = self.levels.iter().map(measurements).collect();
-        Cost { epsilon, delta, rho, mechanism }
+        Cost { epsilon, delta, loss, mechanism }
     }
 }
 
