@@ -3,7 +3,7 @@
 use crate::EPSILON;
 use num_rational::Ratio;
 use pg_dp::noise::ScaleError;
-use pg_dp::privacy::{Epsilon, gaussian_sigma, zcdp_rho};
+use pg_dp::privacy::{Epsilon, GaussianBudget, gaussian_sigma};
 use pg_dp::ranges::{
     Calibration, ConsistentTree, MethodChoice, NoiseParameter, RangeMechanism, RangePlan,
     RangePlanError, RangeRequest, TreeShape, Wavelet,
@@ -97,8 +97,8 @@ impl Method {
         // with Gaussian noise of equal budgets
         type Build<'a> = &'a dyn Fn(&Calibration) -> Result<Box<dyn RangeMechanism>, ScaleError>;
         let gaussian = |groups: usize, build: Build| -> Result<Made, Box<dyn Error>> {
-            let rho = granted_rho(delta)?;
-            let sigma = gaussian_sigma(Ratio::from(1), rho / groups as f64);
+            let rho = budget(delta)?.rho(groups as f64, groups as u64);
+            let sigma = gaussian_sigma(Ratio::from(groups as u64), rho);
             let noise = Calibration::per_group(vec![NoiseParameter::Gaussian { sigma }; groups]);
             Ok(Made { branching: Some(2), rho, source: Source::Mechanism(build(&noise)?) })
         };
@@ -128,8 +128,12 @@ pub fn plan(
     RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit: 1, method })
 }
 
-/// What [`EPSILON`] and a delta allow.
+/// The zero-concentrated loss that [`EPSILON`] and a delta allow Gaussian noise, however much of it.
 pub fn granted_rho(delta: f64) -> Result<f64, Box<dyn Error>> {
+    Ok(budget(delta)?.rho(f64::INFINITY, 1))
+}
+
+fn budget(delta: f64) -> Result<GaussianBudget, Box<dyn Error>> {
     let epsilon = Epsilon::new(EPSILON).map_err(|_| "epsilon is not positive")?;
-    Ok(zcdp_rho(epsilon, delta)?)
+    Ok(GaussianBudget::new(epsilon, delta)?)
 }

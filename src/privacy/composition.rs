@@ -20,7 +20,7 @@ const WORK: usize = 1 << 28;
 const CELLS_OF_CURVES: usize = 1 << 13;
 
 /// What a delta may lack, as a share.
-const NEGLIGIBLE: f64 = 1e-10;
+const NEGLIGIBLE: f64 = 1e-14;
 
 /// Of delta: below, there are too few digits.
 const LEAST_DELTA: f64 = 1e-280;
@@ -50,7 +50,7 @@ pub fn composed_epsilon(loss: &PrivacyLoss, delta: f64) -> Option<f64> {
 /// None where the noise has no curve, or one that is above `highest`.
 fn with_gaussian(loss: &PrivacyLoss, delta: f64, highest: f64) -> Option<f64> {
     let gaussian = loss.gaussian()?;
-    let curves = GIVEN_UP.into_iter().filter_map(|given_up| {
+    let curves = GIVEN_UP.into_iter().filter_map(|(given_up, _)| {
         let (mu, smoothing) =
             (gaussian.mu(given_up)?, Smoothing::new(given_up, gaussian.coordinates));
         let alone = smallest(highest, delta, |epsilon| smoothing.delta(mu, epsilon))?;
@@ -106,11 +106,11 @@ fn mu_of_pure(epsilon: f64) -> Option<f64> {
     (epsilon < 600.0).then_some(high * (1.0 + 1e-12))
 }
 
-/// With k < 10^-25: see [`mu_of_discrete`].
+/// s^2 of a curve that is all but the continuous one.
 const GIVEN_UP_FOR_GDP: f64 = 3.0;
 
 /// Of discrete Gaussian noise whose curve is that of `mu` with a factor 1 + x of delta and y added to
-/// epsilon, where x and y are far below roundoff.
+/// epsilon, where x and y are far below roundoff: k < 10^-25 for [`GIVEN_UP_FOR_GDP`].
 //
 // Of h(mu, epsilon) = delta_G and x_1 = mu/2 - epsilon/mu, x_2 = mu/2 + epsilon/mu the derivatives are
 // h_mu = phi(x_1) and -h_epsilon = phi(x_1) M(x_2), where Mills' ratio M is at most sqrt(pi/2) at

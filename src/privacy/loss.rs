@@ -54,9 +54,11 @@ impl PrivacyLoss {
         self
     }
 
-    /// The same, its Gaussian noise of at least this variance on at most so many integers.
-    pub fn with_noise(mut self, least_variance: f64, coordinates: u64) -> PrivacyLoss {
+    /// The same, of whose Gaussian noise more is known: at most this rho, at least this variance, on at
+    /// most so many integers.
+    pub fn with_noise(mut self, rho: f64, least_variance: f64, coordinates: u64) -> PrivacyLoss {
         if let Some(gaussian) = &mut self.gaussian {
+            gaussian.rho = gaussian.rho.min(rho);
             gaussian.least_variance = gaussian.least_variance.max(least_variance);
             gaussian.coordinates = gaussian.coordinates.min(coordinates);
         }

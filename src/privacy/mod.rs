@@ -11,7 +11,7 @@ mod loss;
 mod responses;
 
 pub use accounting::{Totals, Views, rho_of_gaussian, rho_of_pure, zcdp_epsilon};
-pub use calibration::{DeltaError, gaussian_sigma, zcdp_rho};
+pub use calibration::{DeltaError, GaussianBudget, gaussian_sigma};
 pub use composition::{composed_epsilon, gdp_mu};
 pub use division::{best_parts, equal_parts};
 pub use epsilon::{Epsilon, EpsilonError, ShareError};

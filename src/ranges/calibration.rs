@@ -2,6 +2,7 @@
 
 use super::noise::{MeasurementNoise, NoiseParameter};
 use crate::noise::ScaleError;
+use crate::privacy::GaussianBudget;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -16,8 +17,8 @@ pub struct Calibration(Kind);
 enum Kind {
     /// Of each group of measurements, in their order.
     PerGroup(Vec<NoiseParameter>),
-    /// All measurements together have this zero-concentrated loss for one row.
-    Together { rho: f64 },
+    /// All measurements together have a loss within this for one row.
+    Together(GaussianBudget),
 }
 
 impl Calibration {
@@ -28,7 +29,12 @@ impl Calibration {
 
     /// Gaussian noise, with this zero-concentrated loss of all measurements together for one row.
     pub fn together(rho: f64) -> Calibration {
-        Calibration(Kind::Together { rho })
+        Calibration::by(GaussianBudget::of_zcdp(rho))
+    }
+
+    /// Gaussian noise of all measurements together, by the better of two rules.
+    pub(super) fn by(budget: GaussianBudget) -> Calibration {
+        Calibration(Kind::Together(budget))
     }
 
     /// The noise of a share of the loss, but for some units of roundoff.
@@ -37,7 +43,7 @@ impl Calibration {
             Kind::PerGroup(noise) => {
                 Kind::PerGroup(noise.iter().map(|noise| noise.part(share)).collect())
             }
-            Kind::Together { rho } => Kind::Together { rho: rho * share },
+            Kind::Together(budget) => Kind::Together(budget.part(share)),
         })
     }
 
@@ -56,13 +62,13 @@ impl Calibration {
     pub(super) fn groups(&self) -> Option<usize> {
         match &self.0 {
             Kind::PerGroup(noise) => Some(noise.len()),
-            Kind::Together { .. } => None,
+            Kind::Together(_) => None,
         }
     }
 
     /// Whether all measurements have one loss, and that is one.
     pub(super) fn is_together(&self) -> bool {
-        matches!(self.0, Kind::Together { rho } if rho.is_finite() && rho > 0.0)
+        matches!(self.0, Kind::Together(budget) if budget.is_some())
     }
 
     /// Of each group.
@@ -74,17 +80,17 @@ impl Calibration {
     pub(super) fn noise_per_group(&self) -> Result<Vec<MeasurementNoise>, ScaleError> {
         match &self.0 {
             Kind::PerGroup(noise) => noise.iter().copied().map(MeasurementNoise::new).collect(),
-            Kind::Together { .. } => panic!("noise of groups that is calibrated together"),
+            Kind::Together(_) => panic!("noise of groups that is calibrated together"),
         }
     }
 
-    /// The zero-concentrated loss of all measurements together for one row.
+    /// Of all measurements together, for one row.
     ///
     /// # Panics
     /// If the groups have noise of their own.
-    pub(super) fn rho(&self) -> f64 {
+    pub(super) fn budget(&self) -> GaussianBudget {
         match self.0 {
-            Kind::Together { rho } => rho,
+            Kind::Together(budget) => budget,
             Kind::PerGroup(_) => panic!("noise of each group that is to be calibrated together"),
         }
     }
@@ -101,7 +107,9 @@ impl Calibration {
         };
         match &self.0 {
             Kind::PerGroup(groups) => groups.iter().map(noise).collect(),
-            Kind::Together { rho } => json!({"noise": "discrete Gaussian", "rho": rho}),
+            Kind::Together(budget) => {
+                json!({"noise": "discrete Gaussian", "rho": budget.describe()})
+            }
         }
     }
 }

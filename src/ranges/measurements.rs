@@ -2,6 +2,7 @@
 
 use super::calibration::Calibration;
 use super::noise::MeasurementNoise;
+use super::spending::MOST_PARTS;
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::{PrivacyLoss, gaussian_sigma};
 use crate::work::{Paced, done};
@@ -9,6 +10,9 @@ use num_rational::Ratio;
 
 /// What no measured integer exceeds in magnitude; noise has the rest of 64 bits.
 pub(super) const MEASURED_LIMIT: u64 = 1 << 62;
+
+/// A rho that is computed exceeds its formula by this share, 2^-48: 32 units of roundoff.
+const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Draws of noise that are counted as work at a time.
 const DRAWS_AT_A_TIME: usize = 1 << 12;
@@ -90,7 +94,14 @@ impl Measurements {
         groups: impl IntoIterator<Item = (usize, Ratio<u64>)>,
         calibration: &Calibration,
     ) -> Result<Measurements, ScaleError> {
-        let rho = calibration.rho();
+        let groups: Vec<(usize, Ratio<u64>)> = groups.into_iter().collect();
+        let square = |weight: Ratio<u64>| {
+            let square = sensitivity_squared * weight;
+            *square.numer() as f64 / *square.denom() as f64
+        };
+        let least = groups.iter().map(|(_, weight)| square(*weight)).fold(f64::INFINITY, f64::min);
+        let integers: usize = groups.iter().map(|(measurements, _)| measurements).sum();
+        let rho = calibration.budget().rho(least, integers as u64 * u64::from(MOST_PARTS));
         let group = |(measurements, weight): (usize, Ratio<u64>)| {
             let sigma = gaussian_sigma(sensitivity_squared * weight, rho);
             Ok(MeasurementGroup { measurements, noise: MeasurementNoise::gaussian(sigma)? })
@@ -126,14 +137,20 @@ impl Measurements {
         }
     }
 
-    /// A release's loss, with what is known of Gaussian noise once it is known what is measured.
-    pub(super) fn told_of(&self, loss: PrivacyLoss) -> PrivacyLoss {
+    /// A release's loss, with what is known of Gaussian noise once it is known what is measured, for a
+    /// unit of privacy of so many rows.
+    pub(super) fn told_of(&self, loss: PrivacyLoss, rows: u32) -> PrivacyLoss {
         let variances = self.groups.iter().filter_map(|group| match &group.noise {
             MeasurementNoise::Gaussian(law) => Some(law.sigma() * law.sigma()),
             MeasurementNoise::Laplace(_) => None,
         });
         let integers = self.groups.iter().map(|group| group.measurements as u64).sum();
-        loss.with_noise(variances.fold(f64::INFINITY, f64::min), integers)
+        let rho = match (self.sensitivity, self.loss()) {
+            // k rows move all k times as far as one
+            (Sensitivity::Squared(_), Loss::Rho(rho)) => rho * f64::from(rows) * f64::from(rows),
+            _ => f64::INFINITY,
+        };
+        loss.with_noise(rho * (1.0 + MARGIN), variances.fold(f64::INFINITY, f64::min), integers)
     }
 
     /// Of the groups.

@@ -14,8 +14,8 @@ use crate::privacy::{Epsilon, PrivacyLoss};
 /// A release: the method with all its parameters, and what it spends.
 ///
 /// The groups of measurements compose sequentially. With discrete Laplace noise the release
-/// satisfies [`Plan::epsilon`]-differential privacy, with discrete Gaussian noise
-/// [`Plan::rho`]-zCDP and by it ([`Plan::epsilon`], [`Plan::delta`]).
+/// satisfies [`Plan::epsilon`]-differential privacy, with discrete Gaussian noise [`Plan::rho`]-zCDP,
+/// and ([`Plan::epsilon`], [`Plan::delta`]) by that or by the exact curve of such noise.
 ///
 /// ```
 /// # use pg_dp::charge::Receipt;
@@ -65,10 +65,11 @@ impl<P: Parameters> Plan<P> {
         noise: Priced,
         parameters: impl FnOnce(Calibration) -> P,
     ) -> Result<Plan<P>, ScaleError> {
+        let rows = noise.rows_per_unit();
         let (mut price, calibration) = noise.into_parts();
         let parameters = parameters(calibration);
         let mechanism = parameters.mechanism()?;
-        price.loss = mechanism.measurements().told_of(price.loss);
+        price.loss = mechanism.measurements().told_of(price.loss, rows);
         Ok(Plan { price, parameters, mechanism })
     }
 

@@ -8,10 +8,10 @@ use super::methods::descriptor::Settled;
 use super::parameters::{Parameters, PlaneParameters, RangeParameters, on_grid};
 use super::plan::{Plan, PlanePlan, RangePlan};
 use super::plane::grid::{CellGrid, Rectangle};
-use super::spending::{Spending, Zcdp};
+use super::spending::{Gaussian, Spending};
 use super::workload::{Spread, TargetRanges};
 use crate::noise::ScaleError;
-use crate::privacy::{Epsilon, zcdp_rho};
+use crate::privacy::{Epsilon, GaussianBudget};
 
 /// What a release of range sums is asked for.
 #[derive(Debug, Clone)]
@@ -121,8 +121,9 @@ pub(super) fn spending(
         return Ok(pure);
     }
     // refuses what is not between 0 and 1
-    let rho = zcdp_rho(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
-    Ok(Spending { gaussian: Some(Zcdp { delta, rho }), ..pure })
+    let gaussian =
+        GaussianBudget::new(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
+    Ok(Spending { gaussian: Some(Gaussian { delta, budget: gaussian }), ..pure })
 }
 
 /// The plan of the least mean variance over the target with discrete Laplace noise, among those whose

@@ -3,7 +3,9 @@
 use super::calibration::Calibration;
 use super::noise::NoiseParameter;
 use crate::noise::ScaleError;
-use crate::privacy::{Epsilon, GaussianLoss, PrivacyLoss, gaussian_sigma, rho_of_gaussian};
+use crate::privacy::{
+    Epsilon, GaussianBudget, GaussianLoss, PrivacyLoss, gaussian_sigma, rho_of_gaussian,
+};
 use num_rational::Ratio;
 
 /// The sum of the parts of a rho exceeds its rounded sum by less than this share, 2^-48, for up to
@@ -12,16 +14,20 @@ pub(super) const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// What Gaussian noise is calibrated to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Zcdp {
+pub(super) struct Gaussian {
     pub(super) delta: f64,
-    pub(super) rho: f64,
+    pub(super) budget: GaussianBudget,
 }
 
-/// A budget, and the kind of noise that it is spent on: discrete Gaussian where there is a rho.
+/// A release may make its measurements over, each time with a part of the budget: once for each level
+/// of a hierarchy of regions, at most.
+pub(super) const MOST_PARTS: u32 = 32;
+
+/// A budget, and the kind of noise that it is spent on: discrete Gaussian where there is one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spending {
     pub(super) epsilon: Epsilon,
-    pub(super) gaussian: Option<Zcdp>,
+    pub(super) gaussian: Option<Gaussian>,
     /// records that one unit of privacy owns at most, at least 1
     pub(super) rows_per_unit: u32,
 }
@@ -42,11 +48,16 @@ pub(super) struct Price {
 pub(super) struct Priced {
     price: Price,
     calibration: Calibration,
+    rows_per_unit: u32,
 }
 
 impl Priced {
     pub(super) fn calibration(&self) -> &Calibration {
         &self.calibration
+    }
+
+    pub(super) fn rows_per_unit(&self) -> u32 {
+        self.rows_per_unit
     }
 
     pub(super) fn into_parts(self) -> (Price, Calibration) {
@@ -88,8 +99,11 @@ impl Spending {
                 let part = |epsilon| NoiseParameter::Laplace { sensitivity: rows, epsilon };
                 parts.into_iter().map(part).collect()
             }
-            Some(Zcdp { rho, .. }) => {
+            Some(Gaussian { budget, .. }) => {
                 let sum: f64 = shares.iter().sum();
+                let largest = shares.iter().copied().fold(0.0, f64::max) / sum;
+                let integers = shares.len() as u64 * rows * u64::from(MOST_PARTS);
+                let rho = budget.rho((rows * rows) as f64 / largest, integers);
                 let part = |share: &f64| {
                     let rho = rho * (1.0 - MARGIN) * (share / sum);
                     NoiseParameter::Gaussian {
@@ -117,22 +131,22 @@ impl Spending {
     /// # Panics
     /// If the spending is on Laplace noise.
     pub(super) fn on_all_together(self) -> Priced {
-        let rho = self.gaussian.expect("a spending on Gaussian noise").rho;
+        let budget = self.gaussian.expect("a spending on Gaussian noise").budget;
         let rows = f64::from(self.rows_per_unit);
-        let of_a_row = rho * (1.0 - MARGIN) / (rows * rows);
-        let rho = (of_a_row * rows * rows).next_up().next_up();
+        let of_a_row = budget.of_one_of(rows * (1.0 + MARGIN));
         // until it is settled what is measured
-        let gaussian = GaussianLoss { rho, least_variance: 0.0, coordinates: u64::MAX };
-        self.priced(PrivacyLoss::of_gaussian(gaussian), Calibration::together(of_a_row))
+        let gaussian =
+            GaussianLoss { rho: budget.highest(), least_variance: 0.0, coordinates: u64::MAX };
+        self.priced(PrivacyLoss::of_gaussian(gaussian), Calibration::by(of_a_row))
     }
 
     fn priced(self, loss: PrivacyLoss, calibration: Calibration) -> Priced {
         let price = Price { epsilon: self.epsilon, delta: self.delta(), loss };
-        Priced { price, calibration }
+        Priced { price, calibration, rows_per_unit: self.rows_per_unit }
     }
 
     /// What is spent besides epsilon: 0 without Gaussian noise.
     pub(super) fn delta(self) -> f64 {
-        self.gaussian.map_or(0.0, |zcdp| zcdp.delta)
+        self.gaussian.map_or(0.0, |gaussian| gaussian.delta)
     }
 }

@@ -65,7 +65,13 @@ SELECT e.* FROM (VALUES ('0, ''cascade'''), ('0, ''optimal'''), ('0, ''minimax:p
     AS bad(arguments), error_of(format('SELECT dp_range_release(''[0,9){}'', 1, %s)', arguments)) AS e;
 
 -- values that no release function made
+CREATE FUNCTION budget(zcdp numeric, more jsonb DEFAULT '{}') RETURNS jsonb LANGUAGE sql
+    RETURN jsonb_build_object('zcdp', zcdp, 'curves', '[0, 0, 0, 0, 0]'::jsonb, 'given_up', 1) || more;
 CREATE TABLE forged AS SELECT dp_range_release('[0,4){1:5}', 1, 1e-6, 'prefix')::jsonb AS r;
-SELECT dp_range_sum(jsonb_set(r, '{parameters,calibration,Together,rho}', '1e-300')::text::dp_ranges, '[0,4)') IS NOT NULL AS sum FROM forged;
+SELECT dp_range_sum(jsonb_set(r, '{parameters,calibration,Together}', budget(1e-300))::text::dp_ranges, '[0,4)') IS NOT NULL AS sum FROM forged;
 SELECT e.* FROM forged, LATERAL (VALUES ('1e-300', 'dp_range_sums(%L, ''{"[0,4)"}'')'), ('1e-300', 'dp_unnest(%L::dp_ranges)'), ('0', 'dp_range_sum(%L, ''[0,4)'')'),
-    ('-1', 'dp_range_sum(%L, ''[0,4)'')')) AS forgery(rho, call), error_of(format('SELECT ' || call, jsonb_set(r, '{parameters,calibration,Together,rho}', rho::jsonb))) AS e;
+    ('-1', 'dp_range_sum(%L, ''[0,4)'')')) AS forgery(rho, call), error_of(format('SELECT ' || call, jsonb_set(r, '{parameters,calibration,Together}', budget(rho::numeric)))) AS e;
+SELECT e.* FROM forged, unnest('{"{\"curves\": [0]}","{\"curves\": [0, 0, -1, 0, 0]}","{\"given_up\": -1}","{\"zcdp\": null}"}'::jsonb[]) AS more,
+    error_of(format('SELECT dp_range_sum(%L, ''[0,4)'')', jsonb_set(r, '{parameters,calibration,Together}', budget(1, more)))) AS e;
+SELECT dp_range_sum(jsonb_set(r, '{parameters,calibration,Together}', budget(1, more))::text::dp_ranges, '[0,4)') IS NOT NULL AS sum
+  FROM forged, unnest('{"{\"curves\": [0, 0, 1e308, 0, 1e-300]}","{\"given_up\": 0}","{\"given_up\": 1e308}"}'::jsonb[]) AS more;

@@ -91,7 +91,7 @@ impl PrefixFactorisation {
     /// If there are no bins, or the groups are to have noise of their own.
     pub fn new(bins: usize, calibration: &Calibration) -> Result<PrefixFactorisation, ScaleError> {
         assert!(bins > 0);
-        let scale = (1u64 << resolution(calibration.rho())) as f64;
+        let scale = (1u64 << resolution(calibration.budget().highest())) as f64;
         let kernel: Vec<i64> = root(bins).map(|f| (f * scale).round() as i64).collect();
         // below 2^52 (1 + ln(n) / pi), as f_j^2 < 1 / (pi j)
         let sensitivity_squared: u64 = kernel.iter().map(|f| (f * f) as u64).sum();

@@ -1,5 +1,6 @@
 //! The tree of regions, by numbers alone.
 
+use crate::ranges::spending::MOST_PARTS;
 use std::ops::Range;
 
 /// Regions level by level, the root first. The children of a region stand together, in the order of
@@ -16,8 +17,11 @@ impl RegionTree {
     /// down; for a root alone there are none.
     ///
     /// None if a region above the last level has no children, or a level lists other regions than
-    /// there are.
+    /// there are, or there are more levels than a budget has parts.
     pub fn new(fan_outs: &[Vec<usize>]) -> Option<RegionTree> {
+        if fan_outs.len() >= MOST_PARTS as usize {
+            return None;
+        }
         let mut levels: Vec<Range<usize>> = std::iter::once(0..1).collect();
         let mut children = Vec::new();
         let mut next = 1;

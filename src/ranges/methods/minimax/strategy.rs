@@ -90,7 +90,7 @@ impl WeightedRoot {
         calibration: &Calibration,
     ) -> Result<WeightedRoot, ScaleError> {
         assert!((1..=MAX_WEIGHTED_BINS).contains(&bins));
-        let digits = f64::from(resolution(calibration.rho()));
+        let digits = f64::from(resolution(calibration.budget().highest()));
         // rounding d costs about 2^-(q - r) of the accuracy, rounding F a share that grows as
         // n 4^-r: the sum is about the least where
         let kernel_digits = ((digits + (bins as f64).log2()) / 3.0 - 2.0).round();

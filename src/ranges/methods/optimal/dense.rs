@@ -146,7 +146,7 @@ impl DenseStrategy {
         poll();
         let strategy = closed_form(bins, gram)?;
         poll();
-        let scale = f64::from(resolution(calibration.rho())).exp2();
+        let scale = f64::from(resolution(calibration.budget().highest())).exp2();
         // no entry of a column of length 1 is larger, but for roundoff: squares sum to 2^62 at most
         let strategy = strategy.map(|entry| (entry * scale).round().clamp(-scale, scale) as i64);
         let square = |entry: &i64| entry.unsigned_abs().pow(2);

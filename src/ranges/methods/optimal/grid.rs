@@ -40,7 +40,7 @@ impl PlaneOptimal {
     /// If there are more rows or columns than an axis takes, or the groups are to have noise of
     /// their own.
     pub fn new(grid: CellGrid, calibration: &Calibration) -> Result<PlaneOptimal, ScaleError> {
-        let digits = resolution(calibration.rho()).min(DIGITS);
+        let digits = resolution(calibration.budget().highest()).min(DIGITS);
         let axis = |bins| Axis::new(bins, f64::from(digits) / 2.0);
         let rows = axis(grid.rows());
         let columns =

@@ -85,7 +85,7 @@ impl SineStrategy {
     ) -> Result<SineStrategy, ScaleError> {
         assert!((1..=order).contains(&bins));
         let boundary = Boundary::of(workload);
-        let digits = f64::from(resolution(calibration.rho()));
+        let digits = f64::from(resolution(calibration.budget().highest()));
         // Rounding D to r digits costs about 2^-r of the accuracy, as columns get shorter than the
         // longest; rounding the sequence to the other q - r costs about 3 n 4^-(q - r), as its
         // errors disturb all eigenvalues alike. The sum is the least where:
