@@ -19,7 +19,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean
+.PHONY: help demo test test-doors citus test-versions bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean deb test-deb
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -119,6 +119,18 @@ install: build $(SCRIPT) ## install it where that PostgreSQL looks for extension
 	for file in pg_dp.control $(SCRIPT); do \
 	    put $$file "$$($(PG_CONFIG) --sharedir)/extension/$${file##*/}" 644; \
 	done
+
+deb: packages ## a Debian package of the last commit, with a list of its crates, an archive for PGXN and checksums, in target/packages
+	@packaging/deb $(BUILT)/packages
+
+test-deb: deb ## install that in a Debian 12 without compiler and network, and build it again elsewhere, to compare
+	@pgrx-config/packages deb
+	@packaging/try $(BUILT)/packages/postgresql-$(PG_MAJOR)-pg-dp_*.deb
+	@again=$$(mktemp -d); trap 'rm -rf "$$again"' EXIT; \
+	git clone -q . "$$again/elsewhere"; \
+	(unset CARGO_TARGET_DIR; "$$again/elsewhere/packaging/deb" "$$again/out"); \
+	cmp $(BUILT)/packages/SHA256SUMS "$$again/out/SHA256SUMS"; \
+	echo '==> built again elsewhere: the same bytes' >&2
 
 start: install
 	@pgrx-config/cluster start
