@@ -213,7 +213,11 @@ impl Stream {
                 progress.phase(Phase::Measuring);
                 let mut stream = receipt.stream(ticks);
                 stream.tick_inner_bins(&rows, words);
-                Ok(NextTicks::Made { axis: self.ticking.axis, first: stored, stream })
+                Ok(NextTicks::Made {
+                    axis: self.ticking.axis,
+                    first: stored,
+                    stream: Box::new(stream),
+                })
             })?;
             if let NextTicks::Made { stream, .. } = made {
                 let (plan, mut ticks) = stream.into_parts();
@@ -382,7 +386,7 @@ enum NextTicks {
     Made {
         axis: TimeAxis,
         first: i64,
-        stream: CountStream,
+        stream: Box<CountStream>,
     },
     /// Others were first: theirs are told.
     OthersStored,
