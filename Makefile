@@ -11,6 +11,8 @@ FOR_PG = --no-default-features --features pg$(PG_MAJOR)
 
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 LIBRARY := $(BUILT)/release/libpg_dp.so
+# what was released, for the tests, and how one comes from one version to the next
+EARLIER = $(wildcard sql/released/*.sql sql/upgrades/*.sql)
 SCRIPT := $(BUILT)/pg_dp--$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_dp.control).sql
 START := $(shell date +%s)
 RUNS ?= 30
@@ -19,7 +21,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean deb test-deb
+.PHONY: help demo test test-doors citus test-versions test-upgrade bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean deb test-deb
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -62,6 +64,16 @@ test-versions: ## the tests against a server, with the versions of PostgreSQL th
 	    pgrx-config/cluster stop; \
 	done; \
 	[ -z "$$failed" ] || { echo "==> failed with PostgreSQL$$failed" >&2; exit 1; }
+
+UPGRADE_TO ?= 18
+test-upgrade: start ## pg_upgrade to a newer PostgreSQL, which a wheel brings; UPGRADE_TO=16, or NEW_PG_CONFIG=... of one that has pg_dp
+	@pgrx-config/packages versions
+	@new='$(NEW_PG_CONFIG)'; \
+	if [ -z "$$new" ]; then \
+	    new=$$(pgrx-config/wheel $(UPGRADE_TO) $(BUILT)/versions/$(UPGRADE_TO)); \
+	    CARGO_TARGET_DIR=$(abspath $(BUILT))/versions/$(UPGRADE_TO)/target $(MAKE) --no-print-directory install PG_CONFIG="$$new"; \
+	fi; \
+	eval "$$(pgrx-config/cluster env)"; NEW_PG_CONFIG="$$new" tests/run pg_upgrade
 
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
@@ -116,7 +128,7 @@ install: build $(SCRIPT) ## install it where that PostgreSQL looks for extension
 	    $$([ -w "$$(dirname "$$2")" ] || echo sudo) install -m "$$3" "$$1" "$$2" >&2; \
 	}; \
 	put $(LIBRARY) "$$($(PG_CONFIG) --pkglibdir)/pg_dp.so" 755; \
-	for file in pg_dp.control $(SCRIPT); do \
+	for file in pg_dp.control $(SCRIPT) $(EARLIER); do \
 	    put $$file "$$($(PG_CONFIG) --sharedir)/extension/$${file##*/}" 644; \
 	done
 

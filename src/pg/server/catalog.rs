@@ -2,7 +2,7 @@
 
 use super::roles::as_catalog_owner;
 use super::select::{SqlRow, as_of_now, read_rows};
-use crate::pg::errors::{Result, internal};
+use crate::pg::errors::{Result, error, internal};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::SpiHeapTupleData;
@@ -13,6 +13,7 @@ pub(crate) fn execute<T>(
     arguments: &[DatumWithOid],
     read: impl FnOnce(&SpiHeapTupleData) -> std::result::Result<T, pgrx::spi::Error>,
 ) -> Result<Option<T>> {
+    check_version()?;
     as_catalog_owner(|| {
         Spi::connect_mut(|client| {
             let mut rows = client.update(sql, None, arguments)?;
@@ -24,5 +25,36 @@ pub(crate) fn execute<T>(
 
 /// Reads the catalog as it is now, whatever the transaction's snapshot.
 pub(crate) fn read_catalog(sql: &str, visit: impl FnMut(&SqlRow) -> Result<()>) -> Result<()> {
+    check_version()?;
     as_catalog_owner(|| as_of_now(|| read_rows(sql, visit)))
+}
+
+/// The tables are those of this library only if the extension was brought to its version: a new
+/// library is in place some time before that, and a session keeps its library until it ends.
+fn check_version() -> Result<()> {
+    let library = env!("CARGO_PKG_VERSION");
+    let sql = "SELECT extversion FROM pg_catalog.pg_extension \
+                WHERE extname OPERATOR(pg_catalog.=) 'pg_dp'";
+    let mut installed = None;
+    as_of_now(|| {
+        read_rows(sql, |row| {
+            installed = row.get::<String>(1);
+            Ok(())
+        })
+    })?;
+    if installed.as_deref() == Some(library) {
+        return Ok(());
+    }
+    Err(error(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!(
+            "pg_dp is version {} in this database, and its library {library}",
+            installed.as_deref().unwrap_or("none")
+        ),
+    )
+    .set_hint(
+        "ALTER EXTENSION pg_dp UPDATE brings the database to the version of the library that is \
+         installed; a session from before that has to connect again. The views of stored releases \
+         can be read meanwhile.",
+    ))
 }

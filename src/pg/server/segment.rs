@@ -13,9 +13,21 @@ fn answer_room(message: usize) -> usize {
     1024 + message.min(1 << 16)
 }
 
+/// The version of the library that wrote a segment. A session keeps the library that it began with,
+/// a new worker has the one that is installed, and what they mean by the bytes may differ.
+const WRITER: [u8; 16] = {
+    let (version, mut writer, mut index) = (env!("CARGO_PKG_VERSION").as_bytes(), [0; 16], 0);
+    while index < version.len() {
+        writer[index] = version[index];
+        index += 1;
+    }
+    writer
+};
+
 /// What the segment begins with; the message and room for the answer follow.
 #[repr(C)]
 struct Head {
+    writer: [u8; 16],
     database: Oid,
     message_length: u32,
     /// 1 as soon as the worker says so.
@@ -35,7 +47,8 @@ impl Segment {
         let message_length = u32::try_from(message.len()).map_err(internal)?;
         let size = size_of::<Head>() + message.len() + answer_room(message.len());
         let (started, answer_length) = (AtomicU32::new(0), AtomicU32::new(0));
-        let head = Head { database: current_database(), message_length, started, answer_length };
+        let (writer, database) = (WRITER, current_database());
+        let head = Head { writer, database, message_length, started, answer_length };
         // SAFETY: nobody else knows the segment yet. It has room for the head, for which it is
         // aligned, and for the message after it.
         unsafe {
@@ -48,16 +61,25 @@ impl Segment {
     }
 
     /// One that another process has created, mapped until this process ends; None if it is gone.
-    pub(super) fn attach(handle: pg_sys::dsm_handle) -> Option<Segment> {
+    ///
+    /// Error: another version of the library wrote it.
+    pub(super) fn attach(handle: pg_sys::dsm_handle) -> Result<Option<Segment>> {
         // SAFETY: any number may be looked for; what is found is mapped, and pinned once.
-        unsafe {
+        let segment = unsafe {
             let segment = pg_sys::dsm_attach(handle);
             if segment.is_null() {
-                return None;
+                return Ok(None);
             }
             pg_sys::dsm_pin_mapping(segment);
-            Some(Segment(segment))
+            Segment(segment)
+        };
+        // SAFETY: a segment is longer than that, whoever wrote it, and any bytes are such ones.
+        if unsafe { segment.begin().cast::<[u8; 16]>().read() } != WRITER {
+            return Err(internal(
+                "a session from before another version was installed; it has to connect again",
+            ));
         }
+        Ok(Some(segment))
     }
 
     /// What [`Segment::attach`] finds it by.

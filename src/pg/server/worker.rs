@@ -133,7 +133,8 @@ unsafe extern "C-unwind" {
 /// Any error ends it without an answer.
 pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(&[u8]) -> Result<Vec<u8>>) {
     take_signals();
-    let Some(segment) = Segment::attach(argument.value() as pg_sys::dsm_handle) else {
+    let segment = Segment::attach(argument.value() as pg_sys::dsm_handle).unwrap_or_report();
+    let Some(segment) = segment else {
         return; // the caller is gone
     };
     BackgroundWorker::connect_worker_to_spi_by_oid(Some(segment.database()), None);
