@@ -21,7 +21,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions test-upgrade bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean deb test-deb
+.PHONY: help demo test test-doors citus test-versions test-upgrade bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean deb test-deb oci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -132,17 +132,28 @@ install: build $(SCRIPT) ## install it where that PostgreSQL looks for extension
 	    put $$file "$$($(PG_CONFIG) --sharedir)/extension/$${file##*/}" 644; \
 	done
 
-deb: packages ## a Debian package of the last commit, with a list of its crates, an archive for PGXN and checksums, in target/packages
-	@packaging/deb $(BUILT)/packages
+deb: packages ## packages of the last commit for Debian and Red Hat's family, with a list of crates, an archive for PGXN and checksums, in target/packages
+	@pgrx-config/packages deb
+	@rm -rf $(BUILT)/packages
+	@packaging/make $(BUILT)/packages
 
 test-deb: deb ## install that in a Debian 12 without compiler and network, and build it again elsewhere, to compare
-	@pgrx-config/packages deb
 	@packaging/try $(BUILT)/packages/postgresql-$(PG_MAJOR)-pg-dp_*.deb
+	@packaging/same_files $(BUILT)/packages/*.deb $(BUILT)/packages/*.rpm
 	@again=$$(mktemp -d); trap 'rm -rf "$$again"' EXIT; \
 	git clone -q . "$$again/elsewhere"; \
-	(unset CARGO_TARGET_DIR; "$$again/elsewhere/packaging/deb" "$$again/out"); \
+	(unset CARGO_TARGET_DIR; "$$again/elsewhere/packaging/make" "$$again/out"); \
 	cmp $(BUILT)/packages/SHA256SUMS "$$again/out/SHA256SUMS"; \
 	echo '==> built again elsewhere: the same bytes' >&2
+
+# For Debian's 15 the one of a wheel is taken, which is built for as another's is.
+oci: packages ## an image for volumes of extensions, which PostgreSQL 18 has, in target/packages-18; tried there, after its installation by pip
+	@pgrx-config/packages oci
+	@if [ $(PG_MAJOR) -lt 18 ]; then export PG_CONFIG=$$(pgrx-config/wheel 18 $(BUILT)/versions/18); fi; \
+	major=$$("$$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'); \
+	rm -rf "$(BUILT)/packages-$$major"; \
+	packaging/make "$(BUILT)/packages-$$major"; \
+	packaging/try_image "$(BUILT)/packages-$$major"/*.oci.tar
 
 start: install
 	@pgrx-config/cluster start
