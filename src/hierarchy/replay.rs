@@ -103,11 +103,57 @@ fn no_neighbours_are_farther_apart_than_is_charged() {
     check("chain of 3 regions", 3, hair, asked(3, 2.0, "Hc", "chain"));
     let unit_of_two = ReleaseRequest { rows_per_unit: 2, ..asked(2, 2.0, "Hc", "matching") };
     check("unit of 2 rows", 2, hair, unit_of_two);
-    let kept = ReleaseRequest { keep_measurements: true, ..asked(2, 2.0, "H", "matching") };
-    check("kept measurements", 2, hair, kept);
+    let kept = ReleaseRequest { keep_measurements: true, ..asked(1, 2.0, "Hc", "none") };
+    check("kept measurements", 1, hair, kept);
     let shares = Some(vec![0.2, 0.8]);
     check("given shares", 2, hair, ReleaseRequest { shares, ..asked(2, 2.0, "Hg", "matching") });
     check("select", 2, hair, asked(2, 2.0, "select:Hc|Hg", "matching"));
+}
+
+/// Neighbours whose exact roots would lead to other shares, where the look is what decides: on the way
+/// from groups without entities to many with some, one entity after the other.
+#[test]
+fn shares_follow_from_noisy_numbers_alone() {
+    let request = ReleaseRequest::new(2, 4.0).by(&["cut"], "matching").up_to(60);
+    let mechanism = Mechanism::new(&request).unwrap();
+    let [plan] = mechanism.plans() else { panic!("one plan") };
+    let look = plan.first_look().unwrap();
+    // the k-th entity is in leaf k mod 10, where the groups are of uneven sizes
+    let places: Vec<usize> = (0..20).flat_map(|group| vec![group; group % 8]).collect();
+    let table = |entities: usize| -> Leaves {
+        let mut leaves = vec![vec![0; 20]; 10];
+        for k in 0..entities {
+            leaves[k % 10][places[k / 10 % places.len()]] += 1;
+        }
+        leaves
+    };
+    let of_the_truth = |entities: usize| {
+        let (tree, leaves) = tree(&table(entities));
+        let truth = tree.sums(leaves);
+        let root = look.measurement().of_groups(truth[0].groups());
+        let root = root.estimate(&truth[0], |exact| exact);
+        plan.levels_after(look, &root, &tree, |region| truth[region].groups()).unwrap()
+    };
+
+    let name = "shares that follow";
+    let mut replayed = Replayed::of_epsilon(name, mechanism.cost().epsilon.value());
+    let release = |leaves: &Leaves| {
+        let (tree, leaves) = tree(leaves);
+        let words = &mut ChaCha20Rng::seed_from_u64(3);
+        let receipt = Receipt::uncharged(mechanism.clone());
+        receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ()).unwrap();
+    };
+    const STEP: usize = 50;
+    let divisions: Vec<_> = (0..=2000 / STEP).map(|step| of_the_truth(STEP * step)).collect();
+    for (step, ends) in divisions.windows(2).enumerate().filter(|(_, ends)| ends[0] != ends[1]) {
+        let (mut low, mut high) = (STEP * step, STEP * (step + 1));
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            *(if of_the_truth(middle) == ends[0] { &mut low } else { &mut high }) = middle;
+        }
+        replayed.pair(&table(low), &table(high), release);
+    }
+    replayed.check(1e-9);
 }
 
 /// As `dp_coco_histogram` releases it.
