@@ -32,7 +32,8 @@
 ; quote: // U < (last + 1) / 2^64 <= 1 - x <= e^-x
 ; quote: let last = word | ((1 << spare) - 1);
 ; quote: if u128::from(last) + high_x < 1 << 64 {
-; lemma: a word that is accepted at once is below 1 - x, for p = rate n >= 2^120 x
+; lemma: a word that is accepted at once is below 1 - x
+; p is rate n >= 2^120 x.
 (push)
 (declare-const p Int) (declare-const last Int) (declare-const high Int) (declare-const x Real)
 (assert (and (>= p 0) (<= 0.0 (* x (to_real two120)) (to_real p))))
@@ -52,7 +53,8 @@
 (pop)
 
 ; quote: let (low_x, high_x) = (((self.rate - 1) * n) >> 56, ((self.rate * n) >> 56) + 1);
-; lemma: low_x <= 2^64 x <= high_x, as rate is the integer above 2^120 times the exact one: q = (rate - 1) n
+; lemma: low_x <= 2^64 x <= high_x, as rate is the integer above 2^120 times the exact one
+; q is (rate - 1) n.
 (push)
 (declare-const p Int) (declare-const q Int) (declare-const x Real)
 (assert (and (<= 0 q p) (<= (to_real q) (* x (to_real two120)) (to_real p))))
@@ -68,8 +70,9 @@
 (pop)
 
 ; quote: low_term = ((low_term * low_x) >> 64) / (power + 1);
-; lemma: the next lower term is not above the exact one, w / 2^64 / (power + 1), where p = low_term low_x <= w;
-;        k stands for power + 1, m for k times the quotient
+; lemma: the next lower term is not above the exact one
+; That is w / 2^64 / (power + 1), where p = low_term low_x <= w; k stands for power + 1, m for k times the
+; quotient.
 (push)
 (declare-const p Int) (declare-const w Real) (declare-const k Int) (declare-const m Int)
 (assert (and (>= p 0) (<= (to_real p) w) (>= k 2)))
@@ -87,7 +90,8 @@
 (pop)
 
 ; quote: high_term = (((high_term * high_x) >> 64) + 1) / (power + 1) + 1;
-; lemma: the next upper term is not below the exact one, where p = high_term high_x >= w
+; lemma: the next upper term is not below the exact one
+; Where p = high_term high_x >= w.
 (push)
 (declare-const p Int) (declare-const w Real) (declare-const k Int) (declare-const m Int)
 (declare-const q Int)

@@ -5,7 +5,8 @@
 ; quote: const PLACES: u32 = 120;
 ; quote: let (low, high) = a.carrying_mul(b, 0);
 ; quote: high << (128 - PLACES) | low >> PLACES
-; lemma: product(a, b) is floor(a b / 2^120) where a b < 2^248; ab is the 256-bit product
+; lemma: product(a, b) is floor(a b / 2^120) where a b < 2^248
+; ab is the product, of 256 bits.
 (push)
 (declare-const ab (_ BitVec 256))
 (define-fun high () (_ BitVec 128) ((_ extract 255 128) ab))
@@ -26,8 +27,8 @@
 (pop)
 
 ; quote: Fixed { low: product(self.low, other.low), error: self.error + other.error + 1 }
-; lemma: low <= 2^120 v <= low + error stays so for products of numbers up to 1. In units of 1:
-;        a <= A <= a + d, b <= B <= b + e; f is the floor of a b, u = 2^-120
+; lemma: low <= 2^120 v <= low + error stays so for products of numbers up to 1
+; In units of 1: a <= A <= a + d, b <= B <= b + e; f is the floor of a b, u = 2^-120
 (push)
 (declare-const a Real) (declare-const A Real) (declare-const b Real) (declare-const B Real)
 (declare-const d Real) (declare-const e Real) (declare-const f Real) (declare-const u Real)
@@ -50,9 +51,10 @@
 ; quote: assert!(error + rest < 1 << 54, "the errors of a table add up to {error} and {rest}");
 ; quote: let reciprocal = to_u128(&((BigUint::from(1u32) << (2 * PLACES)) / sum)) + 1;
 ; quote: let share = product(sum + error, reciprocal) + 1;
-; lemma: a share is an upper bound of the quotient F = s / t, and exceeds it by less than 4 (error + rest) + 64
-;        units of u = 2^-120. S is a partial sum as it was rounded, M the last one; s and t are exact; r is 1 / M
-;        rounded up, v the share
+; lemma: a share is at least the quotient F = s / t, and exceeds it by less than 4 (error + rest) + 64 places
+; A place is u = 2^-120. All weights sum up to 33 at most, as 32 blocks make them fall by a factor of e or
+; more. S is a partial sum as it was rounded, M the last one; s and t are exact; r is 1 / M rounded up, v
+; the share.
 (push)
 (declare-const S Real) (declare-const M Real) (declare-const s Real) (declare-const t Real)
 (declare-const error Real) (declare-const rest Real) (declare-const r Real) (declare-const v Real)
@@ -102,8 +104,8 @@
 
 ; quote: while first > self.thresholds[i] {
 ; quote: (last + 2 <= self.thresholds[i]).then_some(i)
-; lemma: where `find` decides for i, all U in [first, last + 1) / 2^63 have F(i - 1) <= U < F(i). before and at are
-;        T(i - 1) and T(i), F0 and F1 what they are of
+; lemma: where `find` decides for i, all U in [first, last + 1) / 2^63 have F(i - 1) <= U < F(i)
+; before and at are T(i - 1) and T(i), F0 and F1 what they are of.
 (push)
 (declare-const before Int) (declare-const at Int) (declare-const first Int) (declare-const last Int)
 (declare-const F0 Real) (declare-const F1 Real) (declare-const U Real)
@@ -126,8 +128,8 @@
 
 ; quote: let (first, last) = (word >> spare << spare, word | ((1 << spare) - 1));
 ; quote: let mut i = usize::from(self.guide[(word >> (WORD_BITS - GUIDE_BITS)) as usize]);
-; lemma: the search begins before `first`, whose 10 highest bits are those of the word, for up to 53 spare bits; and
-;        whatever the spare bits are, the word lies between first and last
+; lemma: the search begins before `first`, as 10 bits of it are those of the word, for up to 53 spare bits
+; And whatever the spare bits are, the word lies between first and last.
 (push)
 (declare-const word (_ BitVec 64)) (declare-const spare (_ BitVec 64))
 (define-fun first () (_ BitVec 64) (bvshl (bvlshr word spare) spare))

@@ -1,4 +1,5 @@
-; The bits of a word in src/noise/sampler.rs, and of a bound in src/noise/bernoulli.rs.
+; The bits of a word in src/noise/sampler.rs, of a bound in src/noise/bernoulli.rs, and of a double in
+; src/noise/rational.rs.
 
 ; quote: const TABLE_BITS: u32 = 24;
 ; quote: let (width_bits, others) = (self.blocks.width_bits, 64 - TABLE_BITS - 1);
@@ -6,8 +7,8 @@
 ; quote: let negative = word >> others & 1;
 ; quote: let offset = (word & ((1 << width_bits) - 1)) + negative;
 ; quote: let (coin, spare) = (word << (64 - others), 64 - others + width_bits);
-; lemma: table, sign, coin and offset take different bits of a word, and all of them: a word is put together from
-;        what each of them sees of it, up to 26 bits of width
+; lemma: table, sign, coin and offset take different bits of a word, and all of them
+; A word is put together from what each sees of it, up to 26 bits of width.
 (push)
 (declare-const word (_ BitVec 64)) (declare-const width (_ BitVec 64))
 (define-fun table () (_ BitVec 64) (bvlshr (bvlshr word (_ bv1 64)) (_ bv39 64)))
@@ -70,8 +71,8 @@
 (pop)
 
 ; quote: let mask = u128::MAX.checked_shr((bound - 1).leading_zeros()).unwrap_or(0);
-; lemma: the mask lets every number below the bound through, and fewer than twice as many: t is the number of bits of
-;        bound - 1
+; lemma: the mask lets every number below the bound through, and fewer than twice as many
+; t is the number of bits of bound - 1.
 (push)
 (declare-const bound (_ BitVec 128)) (declare-const t (_ BitVec 128))
 (define-fun rest () (_ BitVec 128) (bvsub bound (_ bv1 128)))
