@@ -21,7 +21,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions test-upgrade bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes lint clean deb test-deb oci
+.PHONY: help demo test test-doors citus test-versions test-upgrade bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -163,9 +163,21 @@ unit: ## the tests that need no PostgreSQL
 	@cargo test --no-default-features
 	@$(MAKE) --no-print-directory accuracy QUICK=1
 
-changes: packages ## what CONTRIBUTING.md lists, tried on toys, and mistakes that must not compile
+changes: packages ## what CONTRIBUTING.md lists, tried on toys, mistakes that must not compile, and whether all planted bugs apply
 	@echo '==> trying the changes of tests/changes' >&2
 	@PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' FOR_PG='$(FOR_PG)' tests/changes/run
+	@tests/audit/run applies
+
+audit: packages testpackages start ## what each mechanism charges beside what its releases prove, and planted bugs with the tests that catch them
+	@echo '==> the mechanisms' >&2
+	@tests/audit/run mechanisms
+	@echo '==> planting bugs, one after the other' >&2
+	@export PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' FOR_PG='$(FOR_PG)'; tests/audit/run bugs
+	@eval "$$(pgrx-config/cluster env)"; tests/audit/run server-bugs
+
+proofs: ## lemmas about the samplers' integers, for all inputs, by a solver
+	@pgrx-config/packages proofs
+	@tests/proofs/run
 
 # The release profile shares bindgen's run over the headers with `build`.
 lint: packages ## rustfmt and clippy

@@ -40,3 +40,5 @@ pub use tree::{Region, Tree, TreeError, path_text};
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod replay;

@@ -1,6 +1,8 @@
 //! The Laplace mechanism: integers get noise of the scale that their sensitivity asks for.
 
 use super::accounting::rho_of_pure;
+#[cfg(test)]
+use super::replay::{self, NoiseOf};
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
 
 /// Sensitivity and noise of what is measured, which cannot be had apart: noise of another
@@ -67,7 +69,10 @@ impl LaplaceMechanism {
     /// The number with fresh noise.
     #[inline]
     pub(crate) fn add<R: RandomWords + ?Sized>(&self, exact: i64, words: &mut R) -> i64 {
-        exact.saturating_add(self.noise.sample(words))
+        let noisy = exact.saturating_add(self.noise.sample(words));
+        #[cfg(test)]
+        let noisy = replay::noisy(exact, NoiseOf::Laplace(self.scale().as_f64()), noisy);
+        noisy
     }
 }
 

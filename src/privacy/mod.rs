@@ -8,6 +8,8 @@ mod epsilon;
 mod gaussian_curve;
 mod laplace_mechanism;
 mod loss;
+#[cfg(test)]
+pub(crate) mod replay;
 mod responses;
 
 pub use accounting::{Totals, Views, rho_of_gaussian, rho_of_pure, zcdp_epsilon};

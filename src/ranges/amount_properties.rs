@@ -61,7 +61,7 @@ fn no_row_moves_measurements_farther_than_its_weight() {
 }
 
 /// Sums at the most that a mechanism takes, and at that of `u64`: limits bring neighbours nearer to
-/// each other, and nothing overflows.
+/// each other, and nothing overflows. An amount of 1 fills what is left of a limit, one of 3 is cut.
 #[test]
 fn limits_move_no_neighbours_apart() {
     for case in (1..=5).flat_map(cases) {
@@ -74,19 +74,20 @@ fn limits_move_no_neighbours_apart() {
         {
             let (above, below) = (vec![above; bins], vec![below; bins]);
             let before = difference(mechanism, &above, Some(&below));
-            for bin in 0..bins {
-                let one_more = |sums: &Vec<u64>| {
+            for (bin, amount) in (0..bins).flat_map(|bin| [(bin, 1u32), (bin, 3)]) {
+                let more = |sums: &Vec<u64>| {
                     let mut sums = sums.clone();
-                    sums[bin] = sums[bin].saturating_add(3);
+                    sums[bin] = sums[bin].saturating_add(amount.into());
                     sums
                 };
                 for after in [
-                    difference(mechanism, &one_more(&above), Some(&below)),
-                    difference(mechanism, &above, Some(&one_more(&below))),
+                    difference(mechanism, &more(&above), Some(&below)),
+                    difference(mechanism, &above, Some(&more(&below))),
                 ] {
+                    let amount = f64::from(amount);
                     let allowed = match mechanism.measurements().loss() {
-                        Loss::Epsilon(epsilon) => epsilon * 3.0,
-                        Loss::Rho(rho) => rho * 9.0,
+                        Loss::Epsilon(epsilon) => epsilon * amount,
+                        Loss::Rho(rho) => rho * amount * amount,
                     };
                     let cost = cost(groups, &before, &after);
                     assert!(cost <= allowed * (1.0 + 1e-14), "{}: {cost} {allowed}", case.name);

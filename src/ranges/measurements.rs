@@ -4,6 +4,8 @@ use super::calibration::Calibration;
 use super::noise::MeasurementNoise;
 use super::spending::MOST_PARTS;
 use crate::noise::{RandomWords, ScaleError};
+#[cfg(test)]
+use crate::privacy::replay;
 use crate::privacy::{PrivacyLoss, gaussian_sigma};
 use crate::work::{Paced, done};
 use num_rational::Ratio;
@@ -28,7 +30,10 @@ impl MeasurementGroup {
     /// The only place where counts and noise meet.
     fn noisy<R: RandomWords + ?Sized>(&self, exact: i64, words: &mut R) -> i64 {
         // a sum beyond i64 stays at its end, which is post-processing
-        exact.saturating_add(self.noise.sample(words))
+        let noisy = exact.saturating_add(self.noise.sample(words));
+        #[cfg(test)]
+        let noisy = replay::noisy(exact, self.noise.of_replay(), noisy);
+        noisy
     }
 }
 

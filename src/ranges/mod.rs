@@ -109,4 +109,6 @@ mod figures;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod stream_properties;

@@ -1,6 +1,8 @@
 //! The noise of a measurement: one type over both distributions.
 
 use crate::noise::{DiscreteGaussian, DiscreteLaplace, RandomWords, Scale, ScaleError};
+#[cfg(test)]
+use crate::privacy::replay::NoiseOf;
 use crate::privacy::{rho_of_gaussian, rho_of_pure};
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +59,15 @@ impl MeasurementNoise {
         match self {
             MeasurementNoise::Laplace(law) => law.sample(words),
             MeasurementNoise::Gaussian(law) => law.sample(words),
+        }
+    }
+
+    /// What tests record of it.
+    #[cfg(test)]
+    pub(super) fn of_replay(&self) -> NoiseOf {
+        match self {
+            MeasurementNoise::Laplace(law) => NoiseOf::Laplace(law.scale().as_f64()),
+            MeasurementNoise::Gaussian(law) => NoiseOf::Gaussian(law.sigma()),
         }
     }
 

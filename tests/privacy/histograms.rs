@@ -25,13 +25,13 @@ const STEP_OF_ERRORS: i64 = 100;
 
 /// The sizes of the groups of each leaf, known by its path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Table {
+pub(super) struct Table {
     depth: usize,
     leaves: BTreeMap<&'static str, Vec<u64>>,
 }
 
 impl Table {
-    fn new<const LEAVES: usize>(leaves: [(&'static str, &[u64]); LEAVES]) -> Table {
+    pub(super) fn new<const LEAVES: usize>(leaves: [(&'static str, &[u64]); LEAVES]) -> Table {
         let depth = leaves[0].0.split_terminator('/').count();
         let leaves = leaves.map(|(path, sizes)| (path, sizes.to_vec()));
         Table { depth, leaves: leaves.into_iter().collect() }
@@ -104,18 +104,18 @@ fn small_tables() -> Vec<Table> {
 
 /// The public arguments of a release.
 #[derive(Debug, Clone, Copy)]
-struct Arguments {
-    epsilon: f64,
-    estimators: &'static [&'static str],
-    consistency: &'static str,
-    max_size: i64,
-    shares: Option<&'static [f64]>,
-    rows_per_unit: u32,
-    keep_measurements: bool,
+pub(super) struct Arguments {
+    pub(super) epsilon: f64,
+    pub(super) estimators: &'static [&'static str],
+    pub(super) consistency: &'static str,
+    pub(super) max_size: i64,
+    pub(super) shares: Option<&'static [f64]>,
+    pub(super) rows_per_unit: u32,
+    pub(super) keep_measurements: bool,
 }
 
 impl Arguments {
-    fn new(
+    pub(super) fn new(
         epsilon: f64,
         estimators: &'static [&'static str],
         consistency: &'static str,
@@ -153,7 +153,7 @@ impl Arguments {
 type Build = fn(&Arguments, &Table) -> Vec<u64>;
 
 /// The library as it is.
-fn correct(arguments: &Arguments, table: &Table) -> Vec<u64> {
+pub(super) fn correct(arguments: &Arguments, table: &Table) -> Vec<u64> {
     let (tree, leaves) = table.tree();
     let mechanism = arguments.mechanism(tree.depth());
     outputs(&tree, |words| {
@@ -193,7 +193,11 @@ fn outputs(tree: &Tree, mut release: impl FnMut(&mut dyn RandomWords) -> Release
 }
 
 /// All neighbours of a table.
-fn findings(build: Build, arguments: &Arguments, table: &Table) -> Vec<(Table, Finding)> {
+pub(super) fn findings(
+    build: Build,
+    arguments: &Arguments,
+    table: &Table,
+) -> Vec<(Table, Finding)> {
     let here = build(arguments, table);
     let promise = Promise::Epsilon(arguments.epsilon);
     let judge = |neighbour: Table| {

@@ -27,16 +27,16 @@ const LOSS_UNIT: f64 = 0.1;
 
 /// The public arguments of a release.
 #[derive(Debug, Clone, Copy)]
-struct Arguments {
-    bins: usize,
-    epsilon: f64,
-    delta: f64,
-    method: &'static str,
-    rows_per_unit: u32,
+pub(super) struct Arguments {
+    pub(super) bins: usize,
+    pub(super) epsilon: f64,
+    pub(super) delta: f64,
+    pub(super) method: &'static str,
+    pub(super) rows_per_unit: u32,
 }
 
 impl Arguments {
-    fn plan(&self) -> RangePlan {
+    pub(super) fn plan(&self) -> RangePlan {
         let Arguments { bins, epsilon, delta, method, rows_per_unit } = *self;
         let (bins, method) = (bins as i64, MethodChoice::parse(method).unwrap());
         RangePlan::new(RangeRequest { bins, epsilon, delta, rows_per_unit, method }).unwrap()
@@ -63,7 +63,7 @@ fn neighbours(counts: &[u64], rows: u32) -> Vec<Vec<u64>> {
 }
 
 /// What a mechanism measures, by its matrix.
-struct Strategy<'a> {
+pub(super) struct Strategy<'a> {
     mechanism: &'a dyn RangeMechanism,
     /// of each measurement, what it multiplies the bins' counts with
     rows: Vec<Vec<f64>>,
@@ -71,7 +71,7 @@ struct Strategy<'a> {
 }
 
 impl Strategy<'_> {
-    fn of(mechanism: &dyn RangeMechanism) -> Strategy<'_> {
+    pub(super) fn of(mechanism: &dyn RangeMechanism) -> Strategy<'_> {
         let unit = |bin| {
             let mut counts = vec![0; mechanism.bins()];
             counts[bin] = 1;
@@ -128,10 +128,10 @@ fn node(row: &[f64]) -> Option<Range<usize>> {
 }
 
 /// What is tested: the answers to the measurements in one release of a table.
-type Build<'a> = &'a dyn Fn(&[u64], &mut dyn RandomWords) -> Vec<f64>;
+pub(super) type Build<'a> = &'a dyn Fn(&[u64], &mut dyn RandomWords) -> Vec<f64>;
 
 /// The library as it is: whole releases.
-fn released<'a>(
+pub(super) fn released<'a>(
     arguments: &'a Arguments,
     strategy: &'a Strategy,
 ) -> impl Fn(&[u64], &mut dyn RandomWords) -> Vec<f64> + 'a {
@@ -144,7 +144,7 @@ fn released<'a>(
 /// The mechanism with noise that is narrower by a factor than its own. With the factor 1 that is
 /// what a release does, without a plan for each of them, which takes a millisecond where there is a
 /// delta.
-fn drawn<'a>(
+pub(super) fn drawn<'a>(
     strategy: &'a Strategy,
     factor: f64,
 ) -> impl Fn(&[u64], &mut dyn RandomWords) -> Vec<f64> + 'a {
@@ -169,7 +169,7 @@ fn drawn<'a>(
 }
 
 /// [`RUNS`] releases of a table, and of each neighbour.
-fn findings(
+pub(super) fn findings(
     build: Build,
     strategy: &Strategy,
     counts: &[u64],

@@ -15,7 +15,7 @@ pub const RUNS: usize = 20_000;
 
 /// The probability with which a correct build is rejected for one pair of neighbours and one
 /// promise, at most.
-pub const ALPHA: f64 = 9e-10;
+pub const ALPHA: f64 = 8e-10;
 
 /// What a build promises of neighbours, in one number.
 #[derive(Debug, Clone, Copy)]

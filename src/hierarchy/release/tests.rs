@@ -114,6 +114,24 @@ fn what_is_released_does_not_depend_on_the_number_of_threads() {
     }
 }
 
+/// Leaves with the same groups: that two come out the same is less likely than 2^-100, as each of 40
+/// columns has noise of a scale of 40.
+#[test]
+fn regions_that_are_alike_get_noise_of_their_own() {
+    let leaf: Coco = (1..=40).map(|size| Run { size, groups: 10_000 }).collect();
+    let leaves = (0..8).map(|i: u32| (vec![i.to_string()], leaf.clone())).collect();
+    let (tree, leaves) = Tree::from_leaves(1, leaves).unwrap();
+    let request = ReleaseRequest::new(2, 0.05).by(&["Hc"], "none").up_to(40);
+    for threads in [1, 3] {
+        let (mut words, threads) =
+            (words_from_system().unwrap(), NonZeroUsize::new(threads).unwrap());
+        let released = release(&request, &tree, leaves.clone(), &mut words, threads).unwrap();
+        for (place, region) in released.iter().enumerate() {
+            assert!(!released[..place].contains(region), "{place}, {threads} threads");
+        }
+    }
+}
+
 #[test]
 fn a_release_can_be_cancelled_at_any_time() {
     let (tree, leaves) = large();

@@ -1,0 +1,174 @@
+//! Whole releases, recorded and replayed: from the leaves' histograms to the last number that got
+//! noise, for every way to measure. What all of it together is apart is at most what is charged.
+
+use super::distance::tests::multisets;
+use super::*;
+use crate::charge::{Costs, Receipt};
+use crate::coco::{Coco, of_sizes};
+use crate::privacy::replay::Replayed;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+use std::cell::Cell;
+use std::num::NonZeroUsize;
+
+/// The sizes of the groups of each leaf: of a root alone one, or of leaves below it.
+type Leaves = Vec<Vec<u64>>;
+
+fn tree(leaves: &Leaves) -> (Tree, Vec<Coco>) {
+    let depth = usize::from(leaves.len() > 1);
+    let leaf =
+        |(place, sizes): (usize, &Vec<u64>)| (vec![place.to_string(); depth], of_sizes(sizes));
+    Tree::from_leaves(depth, leaves.iter().enumerate().map(leaf).collect()).unwrap()
+}
+
+/// All that differ by so many entities more, in any groups.
+fn neighbours(leaves: &Leaves, entities: u32) -> Vec<Leaves> {
+    let mut tables = vec![leaves.clone()];
+    for _ in 0..entities {
+        let more = |table: &Leaves| {
+            let groups = table.iter().enumerate();
+            let groups = groups.flat_map(|(leaf, sizes)| (0..sizes.len()).map(move |i| (leaf, i)));
+            let one_more = |(leaf, group): (usize, usize)| {
+                let mut table = table.clone();
+                table[leaf][group] += 1;
+                table[leaf].sort_unstable();
+                table
+            };
+            groups.map(one_more).collect::<Vec<_>>()
+        };
+        tables = tables.iter().flat_map(more).collect();
+        tables.sort_unstable();
+        tables.dedup();
+    }
+    tables
+}
+
+/// A root with up to 3 groups, or so many leaves with up to 2 each.
+fn small_tables(leaves: usize) -> Vec<Leaves> {
+    let mut tables = vec![vec![]];
+    for _ in 0..leaves {
+        let small = multisets(if leaves == 1 { 3 } else { 2 });
+        let with = |table: &Leaves, leaf: &Vec<u64>| [table.as_slice(), &[leaf.clone()]].concat();
+        tables = tables.iter().flat_map(|t| small.iter().map(|leaf| with(t, leaf))).collect();
+    }
+    tables.retain(|table| table.iter().any(|leaf| !leaf.is_empty()));
+    tables
+}
+
+/// Releases of all small tables with so many leaves, by what a request means for it. `slack`: see
+/// [`Replayed::check`].
+fn check(name: &str, leaves: usize, slack: f64, request: ReleaseRequest) {
+    let rows = request.rows_per_unit;
+    let mechanism = Mechanism::new(&request.up_to(4)).unwrap();
+    let mut replayed = Replayed::of_epsilon(name, mechanism.cost().epsilon.value());
+    let seed = Cell::new(0);
+    let release = |leaves: &Leaves| {
+        let (tree, leaves) = tree(leaves);
+        let words = &mut ChaCha20Rng::seed_from_u64(seed.replace(seed.get() + 1));
+        let receipt = Receipt::uncharged(mechanism.clone());
+        receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ()).unwrap();
+    };
+    for table in small_tables(leaves) {
+        for neighbour in neighbours(&table, rows) {
+            replayed.pair(&table, &neighbour, release);
+            replayed.pair(&neighbour, &table, release);
+        }
+    }
+    replayed.check(slack);
+}
+
+#[test]
+fn no_neighbours_are_farther_apart_than_is_charged() {
+    let levels = |leaves: usize| if leaves == 1 { 1 } else { 2 };
+    let asked = |leaves, epsilon, estimator, consistency| {
+        ReleaseRequest::new(levels(leaves), epsilon).by(&[estimator], consistency)
+    };
+    // budgets are divided, and each part rounded down by a hair
+    let hair = 1e-9;
+    for estimator in ["H", "Hc", "Hc_l2", "Hg", "cut", "cut:1"] {
+        check(estimator, 1, hair, asked(1, 2.0, estimator, "none"));
+    }
+    for (name, estimator, method) in [
+        ("matching", "Hc", "matching"),
+        ("bottom_up", "Hc", "bottom_up"),
+        ("pgsr", "H", "pgsr"),
+        ("topdown", "H", "topdown"),
+        ("cumulative", "Hc", "cumulative"),
+        ("chain", "Hc", "chain"),
+        // a first look at the root, and shares that follow from it
+        ("first look", "cut", "matching"),
+    ] {
+        check(name, 2, hair, asked(2, 2.0, estimator, method));
+    }
+    check("chain of 3 regions", 3, hair, asked(3, 2.0, "Hc", "chain"));
+    let unit_of_two = ReleaseRequest { rows_per_unit: 2, ..asked(2, 2.0, "Hc", "matching") };
+    check("unit of 2 rows", 2, hair, unit_of_two);
+    let kept = ReleaseRequest { keep_measurements: true, ..asked(1, 2.0, "Hc", "none") };
+    check("kept measurements", 1, hair, kept);
+    let shares = Some(vec![0.2, 0.8]);
+    check("given shares", 2, hair, ReleaseRequest { shares, ..asked(2, 2.0, "Hg", "matching") });
+    check("select", 2, hair, asked(2, 2.0, "select:Hc|Hg", "matching"));
+}
+
+/// Neighbours whose exact roots would lead to other shares, where the look is what decides: on the way
+/// from groups without entities to many with some, one entity after the other.
+#[test]
+fn shares_follow_from_noisy_numbers_alone() {
+    let request = ReleaseRequest::new(2, 4.0).by(&["cut"], "matching").up_to(60);
+    let mechanism = Mechanism::new(&request).unwrap();
+    let [plan] = mechanism.plans() else { panic!("one plan") };
+    let look = plan.first_look().unwrap();
+    // the k-th entity is in leaf k mod 10, where the groups are of uneven sizes
+    let places: Vec<usize> = (0..20).flat_map(|group| vec![group; group % 8]).collect();
+    let table = |entities: usize| -> Leaves {
+        let mut leaves = vec![vec![0; 20]; 10];
+        for k in 0..entities {
+            leaves[k % 10][places[k / 10 % places.len()]] += 1;
+        }
+        leaves
+    };
+    let of_the_truth = |entities: usize| {
+        let (tree, leaves) = tree(&table(entities));
+        let truth = tree.sums(leaves);
+        let root = look.measurement().of_groups(truth[0].groups());
+        let root = root.estimate(&truth[0], |exact| exact);
+        plan.levels_after(look, &root, &tree, |region| truth[region].groups()).unwrap()
+    };
+
+    let name = "shares that follow";
+    let mut replayed = Replayed::of_epsilon(name, mechanism.cost().epsilon.value());
+    let release = |leaves: &Leaves| {
+        let (tree, leaves) = tree(leaves);
+        let words = &mut ChaCha20Rng::seed_from_u64(3);
+        let receipt = Receipt::uncharged(mechanism.clone());
+        receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ()).unwrap();
+    };
+    const STEP: usize = 50;
+    let divisions: Vec<_> = (0..=2000 / STEP).map(|step| of_the_truth(STEP * step)).collect();
+    for (step, ends) in divisions.windows(2).enumerate().filter(|(_, ends)| ends[0] != ends[1]) {
+        let (mut low, mut high) = (STEP * step, STEP * (step + 1));
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            *(if of_the_truth(middle) == ends[0] { &mut low } else { &mut high }) = middle;
+        }
+        replayed.pair(&table(low), &table(high), release);
+    }
+    replayed.check(1e-9);
+}
+
+/// As `dp_coco_histogram` releases it.
+#[test]
+fn no_histograms_of_neighbours_are_farther_apart_than_is_charged() {
+    let mechanism = HistogramMechanism::new(2.0, "Hc", 4).unwrap();
+    let mut replayed = Replayed::of_epsilon("one histogram", mechanism.cost().epsilon.value());
+    let release = |sizes: &Vec<u64>| {
+        let words = &mut ChaCha20Rng::seed_from_u64(sizes.iter().sum());
+        Receipt::uncharged(mechanism.clone()).release(&of_sizes(sizes), words, &mut ());
+    };
+    for table in small_tables(1) {
+        for neighbour in neighbours(&table, 1) {
+            replayed.pair(&table[0], &neighbour[0], release);
+        }
+    }
+    replayed.check(1e-9);
+}
