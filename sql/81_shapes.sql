@@ -306,7 +306,10 @@ BEGIN
          WHERE r.dataset = $1 AND r.status <> 'retracted'
            AND r.function NOT IN ('dp_region_range_sums', 'dp_stream_create')
         HAVING count(DISTINCT r.parameters ->> 'value_type') = 1;
-        IF value_type IS NULL THEN
+        IF value_type IS NULL AND EXISTS (SELECT FROM dp.streams AS s WHERE s.dataset = $1) THEN
+            RAISE 'dataset "%" has streams, each of which has a view of its own', dataset
+                USING ERRCODE = 'undefined_object', HINT = 'Name one stream.';
+        ELSIF value_type IS NULL THEN
             RAISE 'dataset "%" has ranges of several types, or no release that is shown', dataset
                 USING ERRCODE = 'undefined_object', HINT = 'Name one release.';
         END IF;

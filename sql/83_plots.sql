@@ -97,6 +97,11 @@ BEGIN
               $2, $1
             USING ERRCODE = 'feature_not_supported',
                   HINT = 'The views dp.region_range_rows and dp.rectangle_rows show them.';
+    ELSIF EXISTS (SELECT FROM dp.streams AS s WHERE (s.dataset, s.stream) = ($1, $2)) THEN
+        RAISE 'release "%" of dataset "%" is a stream: no plot of these', $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The view dp.stream_ticks shows its ticks; dp_create_view makes one for'
+                         ' dashboards.';
     ELSIF NOT of_sizes AND NOT EXISTS (SELECT FROM dp.range_rows AS r
                                         WHERE (r.dataset, r.release) = ($1, $2)) THEN
         RAISE 'release "%" of dataset "%" does not exist', $2, $1

@@ -182,7 +182,8 @@ END
 on() { PGPORT=$1 "${@:2}"; }
 
 # For attacks at random moments: `strike KIND MICROSECONDS ACTION` waits in the background for the session called victim
-# (caller), the ledger's worker (worker), or the one that stores a release (store), then so long, and then does ACTION(pid); it gives up if the victim has come and gone.
+# (caller), the ledger's worker (worker), or one that stores a release (store), which may be the same, then so long, and
+# then does ACTION(pid); it gives up if the victim has come and gone.
 # Returns when it is ready. `met` waits for it and sets $met to what ACTION returned, empty if it met nothing.
 strike_functions() {
     sql <<'SQL'
@@ -197,8 +198,8 @@ BEGIN
         PERFORM pg_stat_clear_snapshot();
         SELECT max(pid) FILTER (WHERE application_name = 'victim'),
                max(pid) FILTER (WHERE CASE kind WHEN 'caller' THEN application_name = 'victim'
-                                                WHEN 'store' THEN backend_type = 'pg_dp store'
-                                                ELSE backend_type = 'pg_dp ledger' END)
+                                                WHEN 'store' THEN 'pg_dp store' IN (backend_type, application_name)
+                                                ELSE backend_type = 'pg_dp ledger' AND application_name <> 'pg_dp store' END)
           INTO victim, target FROM pg_stat_activity WHERE datname = current_database();
         EXIT WHEN come AND victim IS NULL;
         come := come OR victim IS NOT NULL;

@@ -178,7 +178,7 @@ SELECT dp_stream_create('visits', 'late', 'local', timestamp :'ahead', '1 hour',
 SELECT (SELECT count(*) FROM dp_stream_tick('visits', 'early')) AS kiritimati, (SELECT count(*) FROM dp_stream_tick('visits', 'late')) AS utc;
 SELECT stream, time_zone FROM dp.streams WHERE stream IN ('early', 'late') ORDER BY stream;
 SET TimeZone = 'Pacific/Kiritimati';
-SELECT code, message FROM error_of(format($$SELECT dp_stream_create('visits', 'late', 'local', timestamp %L, '1 hour', 9, 0.1)$$, :'ahead'));
+SELECT code, message, hint FROM error_of(format($$SELECT dp_stream_create('visits', 'late', 'local', timestamp %L, '1 hour', 9, 0.1)$$, :'ahead'));
 -- which is that of the zone of that name, whatever abbreviations the session that calls has
 SET TimeZone = 'EST';
 SELECT (date_trunc('hour', clock_timestamp() AT TIME ZONE 'UTC') - interval '5 hours')::timestamp AS est \gset
@@ -243,6 +243,17 @@ ALTER TABLE event DROP at;
 ALTER TABLE event RENAME at2 TO at;
 SELECT * FROM error_of($$SELECT dp_stream_tick('events', 'column')$$);
 SELECT dp_stream_confirm('events', s, 0) FROM unnest('{column,table}'::text[]) AS s;
+-- nor without it, or with one of another type
+ALTER TABLE event RENAME at TO renamed;
+SELECT code, message FROM error_of($$SELECT dp_stream_tick('events', 'column')$$);
+ALTER TABLE event RENAME renamed TO at;
+BEGIN;
+ALTER TABLE event ALTER at TYPE timestamp;
+SELECT code FROM error_of($$SELECT dp_stream_tick('events', 'column')$$);
+ROLLBACK;
+-- a dataset of streams alone
+SELECT * FROM error_of($$CALL dp_create_view('events', 'all_ticks')$$);
+SELECT * FROM error_of($$SELECT dp_plot('events', 'column')$$);
 SELECT round(count)::bigint AS count FROM dp_stream_tick('events', 'column') ORDER BY tick;
 ALTER TABLE event RENAME TO old_event;
 CREATE TABLE event (LIKE old_event); -- where its columns have other numbers
@@ -282,6 +293,10 @@ SELECT dp_stream_create('visits', 'analyst''s', 'at', '2020-01-01 00:00+00', '1 
 SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
 SET ROLE dp_test_other;
 SELECT code, message FROM error_of($$SELECT dp_stream_tick('visits', 'analyst''s')$$);
+-- who begins it once more is told, and pays nothing
+SET client_min_messages = notice;
+SELECT dp_stream_create('visits', 'analyst''s', 'at', '2020-01-01 00:00+00', '1 day', 3, 1000);
+SET client_min_messages = warning;
 SET ROLE dp_test_analyst;
 SELECT ticked('analyst''s');
 -- what others may not make they may not wait for either
@@ -329,7 +344,7 @@ RESET ROLE;
 SELECT count(*) FROM dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[]);
 CALL dp_set_status('visits', 'changed', 'retracted');
 SELECT code FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
-SELECT code FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
+SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
 SELECT count(*) FROM dp.stream_ticks WHERE stream = 'changed';
 SELECT c -> 'release' ->> 'function' AS function, c -> 'rows' ->> 'columns' AS columns, c -> 'rows' ->> 'count' AS rows
   FROM dp_certificate('visits', 'tz') AS c;

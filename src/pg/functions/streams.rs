@@ -99,6 +99,9 @@ fn create(
         // no row is read yet
         asked.of_given(plan, |_, _| Ok(NewStream { ticking, counted, tree }))
     })?;
+    if Stream::of(&dataset, name).is_ok_and(|stream| stream.check_may_tick(&dataset).is_err()) {
+        pgrx::notice!("stream \"{name}\" was charged to another role, which makes its ticks");
+    }
     Ok(())
 }
 

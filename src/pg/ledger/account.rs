@@ -6,7 +6,6 @@
 use super::message::{Answer, Charge, ChargeRequest, Left, Message, Refusal, Unresumable};
 use super::promise::ATTEMPTS;
 use super::quotes::{self, Quote};
-use super::serve::WORKER;
 use crate::charge::{self, Cost, Ledger};
 use crate::pg::errors::{Result, error, internal, invalid};
 use crate::pg::server::locality::refuse_worker_node;
@@ -14,21 +13,18 @@ use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::roles::role_name;
 use crate::pg::server::state::current_role;
 use crate::pg::server::surroundings::check_surroundings;
-use crate::pg::server::worker::{Errand, Unanswered, ask};
+use crate::pg::server::worker::{Errand, Staying, Unanswered, Work, ask, ask_and_keep};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
+use std::cell::RefCell;
 use std::time::Duration;
 
 pub(crate) use super::message::Promise;
 
-pub(super) const CHARGE: Errand = Errand {
-    worker: "pg_dp ledger",
-    function: WORKER,
-    turn: PrivateLock::Charge,
-    patience: Duration::from_secs(2),
-};
+pub(super) const CHARGE: Errand =
+    Errand { work: Work::Ledger, turn: PrivateLock::Charge, patience: Duration::from_secs(2) };
 
 /// To what a release is charged: the ledger of a dataset, with what its entry shows besides the
 /// cost.
@@ -55,6 +51,8 @@ pub(crate) struct Entry {
     pub(crate) id: i64,
     /// What to tell the caller once there is something to show for it, if it was charged now.
     pub(crate) notice: Option<String>,
+    /// The worker that has made it, and stays for what is to be stored.
+    pub(crate) worker: RefCell<Option<Staying>>,
 }
 
 /// A receipt of the ledger: by it alone are private rows read.
@@ -83,10 +81,16 @@ impl Ledger for Account {
             return Err(self.quoted(cost, request));
         }
         let message = serde_json::to_vec(&Message::Charge(request)).map_err(internal)?;
-        let answer = ask(&CHARGE, self.dataset, &message).map_err(not_charged)?;
+        let (answer, worker) = match &self.promise {
+            None => ask(&CHARGE, self.dataset, &message).map(|answer| (answer, None)),
+            Some(_) => ask_and_keep(&CHARGE, self.dataset, &message)
+                .map(|(answer, worker)| (answer, Some(worker))),
+        }
+        .map_err(not_charged)?;
         let answer: Answer = serde_json::from_slice(&answer).map_err(internal)?;
         let Charge { id, left } = answer.map_err(|refusal| self.refused(cost, refusal))?;
-        Ok(Entry { id, notice: left.map(|left| self.notice(cost, &left)) })
+        let notice = left.map(|left| self.notice(cost, &left));
+        Ok(Entry { id, notice, worker: RefCell::new(worker) })
     }
 }
 

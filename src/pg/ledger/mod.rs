@@ -8,6 +8,6 @@ mod promise;
 pub(super) mod publication;
 mod quotes;
 mod record;
-mod serve;
+pub(super) mod serve;
 mod sql;
 mod together;

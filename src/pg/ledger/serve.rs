@@ -4,20 +4,10 @@ use super::message::Message;
 use super::record::check_and_record;
 use super::together::{charge_all, show};
 use crate::pg::errors::{Result, internal};
-use crate::pg::server::worker::serve;
 use pgrx::prelude::*;
 
-/// The worker's function, by which PostgreSQL finds it in the library.
-pub(super) const WORKER: &str = "pg_dp_worker_main";
-
-// SAFETY: no other library that PostgreSQL loads has a function of that name.
-#[pg_guard]
-#[unsafe(no_mangle)]
-extern "C-unwind" fn pg_dp_worker_main(argument: pg_sys::Datum) {
-    serve(argument, answer);
-}
-
-fn answer(message: &[u8]) -> Result<Vec<u8>> {
+/// Answers a message in the current transaction.
+pub(crate) fn answer(message: &[u8]) -> Result<Vec<u8>> {
     match serde_json::from_slice(message).map_err(internal)? {
         Message::Charge(request) => {
             let answer = Spi::connect_mut(|client| check_and_record(client, &request));

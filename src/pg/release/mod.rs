@@ -6,6 +6,7 @@ pub(super) mod named;
 pub(super) mod order;
 pub(super) mod published;
 mod running;
+mod serve;
 mod store;
 mod store_stream;
 pub(super) mod stored;

@@ -17,6 +17,7 @@ use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
+use crate::pg::server::worker::Staying;
 use crate::work::apart;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
@@ -116,11 +117,11 @@ impl<'a> Asked<'a> {
         let receipt = Receipt::charged(mechanism, &account)?;
         let charged = receipt.entry().notice.clone();
         let told = after_charge(receipt, |receipt| {
-            let charge = receipt.entry().id;
+            let (charge, worker) = (receipt.entry().id, receipt.entry().worker.take());
             let told = tell(receipt, &mut words)?;
             let Some(promise) = &promise else { return Ok(told) };
             progress.phase(Phase::Storing);
-            keep(dataset, promise, charge, told).map_err(Failure::Store)
+            keep(dataset, promise, charge, worker, told).map_err(Failure::Store)
         })?;
         // who waits for the name need not wait for this client
         drop(turn);
@@ -133,9 +134,15 @@ impl<'a> Asked<'a> {
 
 /// Stores what was measured. Gives what is stored: it, or what another attempt at the same release
 /// has stored before.
-fn keep<T: Storable>(dataset: &Dataset, promise: &Promise, charge: i64, told: T) -> Result<T> {
+fn keep<T: Storable>(
+    dataset: &Dataset,
+    promise: &Promise,
+    charge: i64,
+    worker: Option<Staying>,
+    told: T,
+) -> Result<T> {
     let content = StoredContent { charge, content: told.content() };
-    if store(dataset, &promise.name, &content)? == Outcome::Stored {
+    if store(dataset, &promise.name, &content, worker)? == Outcome::Stored {
         return Ok(told);
     }
     match stored_release(dataset, promise)? {

@@ -10,7 +10,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::select::extension_type;
-use crate::pg::server::worker::{Errand, Unanswered, ask, serve};
+use crate::pg::server::worker::{Errand, Staying, Unanswered, Work, ask_next};
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -18,12 +18,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// More patient than a charge: a release that cannot be stored has to be made anew.
-const STORE: Errand = Errand {
-    worker: "pg_dp store",
-    function: "pg_dp_store_main",
-    turn: PrivateLock::Store,
-    patience: Duration::from_secs(10),
-};
+const STORE: Errand =
+    Errand { work: Work::Store, turn: PrivateLock::Store, patience: Duration::from_secs(10) };
 
 /// What became of a release that was to be stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,12 +30,17 @@ pub(super) enum Outcome {
 }
 
 /// Stores a release under the name that it was charged for. Once the worker has begun it is stored,
-/// also if the caller is cancelled.
+/// also if the caller is cancelled. `worker`: that of the charge, if it stays.
 ///
 /// Error: it could not be stored.
-pub(super) fn store(dataset: &Dataset, name: &str, content: &StoredContent) -> Result<Outcome> {
+pub(super) fn store(
+    dataset: &Dataset,
+    name: &str,
+    content: &StoredContent,
+    worker: Option<Staying>,
+) -> Result<Outcome> {
     let failed = |reason| not_stored(&dataset.name, name, reason);
-    let answer = ask(&STORE, content.charge, &content.to_bytes()).map_err(failed)?;
+    let answer = ask_next(worker, &STORE, content.charge, &content.to_bytes()).map_err(failed)?;
     Ok(if answer == STORED { Outcome::Stored } else { Outcome::OtherStored })
 }
 
@@ -65,15 +66,8 @@ fn not_stored(dataset: &str, name: &str, reason: Unanswered) -> ErrorReport {
 const STORED: &[u8] = b"stored";
 const OTHER_STORED: &[u8] = b"other";
 
-// SAFETY: no other library that PostgreSQL loads has a function of that name.
-#[pg_guard]
-#[unsafe(no_mangle)]
-extern "C-unwind" fn pg_dp_store_main(argument: pg_sys::Datum) {
-    serve(argument, insert);
-}
-
 /// Stores a release in the current transaction, as superuser.
-fn insert(message: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     let content = StoredContent::from_bytes(message)?;
     if let Content::Ticks { first, ticks } = &content.content {
         let outcome =

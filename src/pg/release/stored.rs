@@ -51,11 +51,13 @@ pub(super) fn turn_of(dataset: &Dataset, promise: &Promise) -> Turn {
 pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Option<i64>> {
     let sql = format!(
         "SELECT id, parameters = {}::jsonb, released_at IS NOT NULL, status = 'retracted', \
-                dataset = {id} \
+                dataset = {id}, \
+                parameters ->> 'time_zone' IS DISTINCT FROM {}::jsonb ->> 'time_zone' \
            FROM dp.release \
           WHERE name = {} \
             AND (dataset = {id} OR dataset_name = {} AND released_at IS NOT NULL \
                                    AND status <> 'retracted')",
+        quote_literal(promise.parameters.to_string()),
         quote_literal(promise.parameters.to_string()),
         quote_literal(&promise.name),
         quote_literal(&dataset.name),
@@ -63,11 +65,13 @@ pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Opt
     );
     let mut found = Ok(None);
     read_catalog(&sql, |row| {
-        let [same, is_stored, retracted, own] = [2, 3, 4, 5].map(|n| row.get(n).unwrap_or(false));
+        let [same, is_stored, retracted, own, other_zone] =
+            [2, 3, 4, 5, 6].map(|n| row.get(n).unwrap_or(false));
         let taken = |why: Taken| Err(taken(dataset, &promise.name, why));
         found = match (own, retracted, same) {
             (false, ..) => taken(Taken::EarlierDataset),
             (_, true, _) => taken(Taken::Retracted),
+            (.., false) if other_zone && is_stored => taken(Taken::OtherTimeZone),
             (.., false) => taken(Taken::OtherParameters { is_stored }),
             (.., true) => Ok(row.get(1).filter(|_: &i64| is_stored)),
         };
@@ -78,7 +82,11 @@ pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Opt
 
 /// Why a name cannot be had.
 enum Taken {
-    OtherParameters { is_stored: bool },
+    OtherParameters {
+        is_stored: bool,
+    },
+    /// Of the session, which is a parameter of a stream.
+    OtherTimeZone,
     Retracted,
     EarlierDataset,
 }
@@ -94,6 +102,11 @@ fn taken(dataset: &Dataset, name: &str, why: Taken) -> ErrorReport {
             "exists already with other parameters",
             "It is charged, and not stored yet: dp.unstored_charges shows its parameters to the \
              dataset's owner. Nothing was spent. Choose another name.",
+        ),
+        Taken::OtherTimeZone => (
+            "exists already with other parameters",
+            "It goes by the time zone of the session that began it, which is another: dp.releases \
+             shows it. Nothing was spent. SET TimeZone, or choose another name.",
         ),
         Taken::Retracted => (
             "was retracted",

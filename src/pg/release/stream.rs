@@ -72,6 +72,7 @@ pub(crate) struct Stream {
     charged_to: String,
     /// Of the ledger's entry, which no other has.
     nonce: String,
+    is_retracted: bool,
 }
 
 impl Stream {
@@ -80,7 +81,18 @@ impl Stream {
     /// Error: there is none, or it was retracted.
     pub(crate) fn of(dataset: &Dataset, name: &str) -> Result<Stream> {
         let which = format!("r.dataset = {} AND r.name = {}", dataset.id, quote_literal(name));
-        Stream::find(&which, &dataset.name, name)
+        let stream = Stream::find(&which, &dataset.name, name)?;
+        if !stream.is_retracted {
+            return Ok(stream);
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("stream \"{name}\" of dataset \"{}\" was retracted", dataset.name),
+        )
+        .set_hint(
+            "It goes on no more, and tells nothing, unless the dataset's owner publishes it again \
+             with dp_set_status.",
+        ))
     }
 
     /// A stream that the caller may read, also if its dataset was dropped.
@@ -92,7 +104,8 @@ impl Stream {
         let which = format!("= ({}, {})", quote_literal(dataset), quote_literal(name));
         let sql = format!("SELECT FROM dp.streams WHERE (dataset, stream) {which}");
         let shown = as_of_now(|| exists(&sql))?;
-        let which = format!("{shown} AND (r.dataset_name, r.name) {which}");
+        let which =
+            format!("{shown} AND r.status <> 'retracted' AND (r.dataset_name, r.name) {which}");
         Stream::find(&which, dataset, name)
     }
 
@@ -101,12 +114,12 @@ impl Stream {
             "SELECT r.id, s.time_column, s.value_type, s.origin, s.width, s.time_zone, s.horizon, \
                     s.branching, s.levels, (r.parameters ->> 'epsilon')::float8, \
                     (r.parameters ->> 'delta')::float8, d.max_rows_per_unit, r.parameters::text, \
-                    c.nonce::text, c.charged_by, s.entities, s.attnum \
+                    c.nonce::text, c.charged_by, s.entities, s.attnum, r.status = 'retracted' \
                FROM dp.release AS r \
                JOIN dp.stream AS s ON s.release = r.id \
                JOIN dp.charge AS c ON c.id = r.charge \
                JOIN dp.dataset AS d ON d.id = r.dataset \
-              WHERE r.released_at IS NOT NULL AND r.status <> 'retracted' AND {which}"
+              WHERE r.released_at IS NOT NULL AND {which}"
         );
         let mut found = None;
         read_catalog(&sql, |row| {
@@ -140,6 +153,7 @@ impl Stream {
                     entities: row.get(16).unwrap_or(Oid::INVALID),
                     number: row.get(17).unwrap_or_default(),
                 },
+                is_retracted: row.get(18).unwrap_or(true),
             });
             Ok(())
         })?;
@@ -148,10 +162,7 @@ impl Stream {
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
                 format!("stream \"{name}\" of dataset \"{dataset}\" does not exist"),
             )
-            .set_hint(
-                "The view dp.streams lists the streams; one that was retracted goes on no more, and \
-                 tells nothing. dp_stream_create begins one.",
-            )
+            .set_hint("The view dp.streams lists the streams; dp_stream_create begins one.")
         })
     }
 
@@ -230,23 +241,26 @@ impl Stream {
         })
     }
 
-    /// Error: the rows that were counted may have other times now, by which they would count again.
+    /// Error: the rows that were counted may have other times now, by which they would count again;
+    /// or there is no column of that name and type any more.
     fn check_counted(&self, source: &Source) -> Result<()> {
         let Stream { ticking, counted, name, .. } = self;
-        if source.time_column(&ticking.column, ticking.axis)? == *counted {
+        if source.time_column(&ticking.column, ticking.axis).is_ok_and(|now| now == *counted) {
             return Ok(());
         }
         Err(error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             format!(
-                "stream \"{name}\" does not go on: column \"{}\" of its table is not the one that \
-                 it counted by",
-                ticking.column
+                "stream \"{name}\" does not go on: its table has no column \"{}\" of type {} that \
+                 is the one that it counted by",
+                ticking.column,
+                ticking.type_name()
             ),
         )
         .set_hint(
-            "Nothing was told or spent. If no row that was counted will count again, the dataset's \
-             owner says so with dp_stream_confirm.",
+            "Nothing was told or spent. If it was renamed or has another type, give it back what it \
+             had. If it is another column, and no row that was counted will count again, the \
+             dataset's owner says so with dp_stream_confirm.",
         ))
     }
 

@@ -114,3 +114,14 @@ pub(super) fn sleep(longest: Duration, reason: u32) {
         pg_sys::ResetLatch(pg_sys::MyLatch);
     }
 }
+
+/// Sets the latch of a process of this server, if there is one.
+pub(super) fn wake(process: i32) {
+    // SAFETY: finds the process among those that run. Latches of processes lie in shared memory for
+    // as long as the server runs; who is woken in vain looks and waits on.
+    unsafe {
+        if let Some(process) = pg_sys::BackendPidGetProc(process).as_mut() {
+            pg_sys::SetLatch(&mut process.procLatch);
+        }
+    }
+}

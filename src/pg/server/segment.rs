@@ -1,11 +1,11 @@
 //! A segment of dynamic shared memory, by which a session sends a worker a message and gets an
 //! answer. A worker's own extra data are too short for that.
 
-use super::state::current_database;
+use super::state::{current_database, own_process};
 use crate::pg::errors::{Result, internal};
 use pgrx::pg_sys::{self, Oid};
 use std::slice;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The longest answer in bytes, to so long a message: to one that asks for much it may be longer, to
 /// one that brings much it need not be.
@@ -29,11 +29,31 @@ const WRITER: [u8; 16] = {
 struct Head {
     writer: [u8; 16],
     database: Oid,
+    /// The session's process.
+    caller: i32,
+    /// What the message is for.
+    work: u32,
+    /// Whether the worker is to wait for another message when it has answered.
+    stays: bool,
     message_length: u32,
     /// 1 as soon as the worker says so.
     started: AtomicU32,
     /// 0 until the worker has written the answer.
     answer_length: AtomicU32,
+    /// [`NOTHING_YET`], until the first of the two says what comes next: the session its next
+    /// segment or [`NOTHING_MORE`], the worker, if it has waited long enough, the latter.
+    next: AtomicU64,
+}
+
+const NOTHING_YET: u64 = 0;
+/// No segment: their handles have 32 bits.
+const NOTHING_MORE: u64 = u64::MAX;
+
+/// What a worker that stays is told.
+pub(super) enum Next {
+    NothingYet,
+    NothingMore,
+    Message(pg_sys::dsm_handle),
 }
 
 /// A segment that this process has mapped, laid out as [`Head`] says.
@@ -43,12 +63,19 @@ pub(super) struct Segment(*mut pg_sys::dsm_segment);
 
 impl Segment {
     /// A new one with a message.
-    pub(super) fn create(message: &[u8]) -> Result<Segment> {
-        let message_length = u32::try_from(message.len()).map_err(internal)?;
+    pub(super) fn create(work: u32, message: &[u8], stays: bool) -> Result<Segment> {
         let size = size_of::<Head>() + message.len() + answer_room(message.len());
-        let (started, answer_length) = (AtomicU32::new(0), AtomicU32::new(0));
-        let (writer, database) = (WRITER, current_database());
-        let head = Head { writer, database, message_length, started, answer_length };
+        let head = Head {
+            writer: WRITER,
+            database: current_database(),
+            caller: own_process(),
+            work,
+            stays,
+            message_length: u32::try_from(message.len()).map_err(internal)?,
+            started: AtomicU32::new(0),
+            answer_length: AtomicU32::new(0),
+            next: AtomicU64::new(NOTHING_YET),
+        };
         // SAFETY: nobody else knows the segment yet. It has room for the head, for which it is
         // aligned, and for the message after it.
         unsafe {
@@ -104,6 +131,19 @@ impl Segment {
         self.head().database
     }
 
+    /// The process of that session.
+    pub(super) fn caller(&self) -> i32 {
+        self.head().caller
+    }
+
+    pub(super) fn work(&self) -> u32 {
+        self.head().work
+    }
+
+    pub(super) fn stays(&self) -> bool {
+        self.head().stays
+    }
+
     pub(super) fn message(&self) -> &[u8] {
         let length = self.head().message_length as usize;
         // SAFETY: so many bytes follow the head, and do not change after the segment's creation.
@@ -131,7 +171,7 @@ impl Segment {
     }
 
     /// Answers, if there is room.
-    pub(super) fn put_answer(self, answer: &[u8]) {
+    pub(super) fn put_answer(&self, answer: &[u8]) {
         if self.has_room(answer) {
             // SAFETY: there is room, which the other process reads only once the length is set.
             unsafe {
@@ -141,13 +181,43 @@ impl Segment {
         }
     }
 
-    /// The answer, if the worker has given one. Detaches the segment.
-    pub(super) fn take_answer(self) -> Option<Vec<u8>> {
+    /// The answer, if the worker has given one.
+    pub(super) fn take_answer(&self) -> Option<Vec<u8>> {
         let length = self.head().answer_length.load(Ordering::Acquire) as usize;
         // SAFETY: once the length is set, so many bytes are written and do not change any more.
-        let answer = unsafe { slice::from_raw_parts(self.answer(), length) }.to_vec();
+        (length > 0).then(|| unsafe { slice::from_raw_parts(self.answer(), length) }.to_vec())
+    }
+
+    pub(super) fn has_answer(&self) -> bool {
+        self.head().answer_length.load(Ordering::Acquire) != 0
+    }
+
+    /// What the worker is to do when it has answered.
+    pub(super) fn next(&self) -> Next {
+        match self.head().next.load(Ordering::Acquire) {
+            NOTHING_YET => Next::NothingYet,
+            NOTHING_MORE => Next::NothingMore,
+            handle => Next::Message(handle as pg_sys::dsm_handle),
+        }
+    }
+
+    /// Has the worker take up another segment's message next. False if it does not wait any more.
+    pub(super) fn go_on_with(&self, next: &Segment) -> bool {
+        self.settle_next(next.handle().into())
+    }
+
+    /// Nothing follows. False if something does.
+    pub(super) fn end(&self) -> bool {
+        self.settle_next(NOTHING_MORE)
+    }
+
+    fn settle_next(&self, next: u64) -> bool {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        self.head().next.compare_exchange(NOTHING_YET, next, success, failure).is_ok()
+    }
+
+    pub(super) fn detach(self) {
         // SAFETY: the segment is mapped, and the value goes here.
         unsafe { pg_sys::dsm_detach(self.0) };
-        (length > 0).then_some(answer)
     }
 }
