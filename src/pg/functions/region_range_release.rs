@@ -6,7 +6,7 @@ use super::region_ranges::shape;
 use crate::hierarchy::Tree;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::counted_bins::ReleasedBins;
-use crate::pg::errors::{Failure, Result, all_required, invalid, required, unfit_ranges};
+use crate::pg::errors::{Result, all_required, invalid, required, unfit_ranges};
 use crate::pg::release::named::{AllRegionRanges, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
@@ -67,7 +67,7 @@ fn dp_region_range_release(
             },
             |(tree, sums), receipt, words| {
                 progress.phase(Phase::Measuring);
-                histograms(&tree, &receipt.release(sums, words), bounds)
+                Ok(histograms(&tree, &receipt.release(sums, words), bounds))
             },
         )
     })?;
@@ -100,16 +100,10 @@ fn weight(dataset: &Dataset, most: u32) -> Result<u32> {
     })
 }
 
-fn histograms(
-    tree: &Tree,
-    release: &RegionRelease,
-    bounds: BinBounds,
-) -> std::result::Result<AllRegionRanges, Failure> {
+fn histograms(tree: &Tree, release: &RegionRelease, bounds: BinBounds) -> AllRegionRanges {
     let regions = tree.regions().iter().enumerate().map(|(region, of_tree)| {
         poll();
-        let ranges = release.of_region(region, bounds);
-        let ranges = ranges.ok_or_else(|| Failure::broken("a region is no release of bins"))?;
-        Ok((of_tree.path.clone(), ranges))
+        (of_tree.path.clone(), release.of_region(region, bounds))
     });
-    Ok(AllRegionRanges { regions: regions.collect::<std::result::Result<_, Failure>>()? })
+    AllRegionRanges { regions: regions.collect() }
 }

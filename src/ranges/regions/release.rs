@@ -100,17 +100,19 @@ impl RegionRelease {
     }
 
     /// A region by itself: a histogram over these bins that gives the same answers, with the same
-    /// variances. None if there are not so many bins.
+    /// variances.
     ///
     /// # Panics
-    /// If there is no such region.
-    pub fn of_region(&self, region: usize, bounds: BinBounds) -> Option<DpRanges> {
+    /// If there is no such region, or there are not so many bins.
+    pub fn of_region(&self, region: usize, bounds: BinBounds) -> DpRanges {
         let parts = self.levels.iter().zip(self.squares(region)).filter_map(|(level, &weight)| {
             let parameters = level.as_ref()?.parameters.clone();
             Some(Part { weight, parameters })
         });
-        let release = RangeRelease::from_parts(parts.collect(), None, self.own(region).to_vec())?;
-        (release.bins() == bounds.bins()).then(|| DpRanges::of(bounds, release))
+        let release = RangeRelease::from_parts(parts.collect(), None, self.own(region).to_vec())
+            .expect("measurements by one strategy");
+        assert_eq!(release.bins(), bounds.bins(), "another number of bins");
+        DpRanges::of(bounds, release)
     }
 
     /// The unbiased estimate of the sum over a range of bins in a region.
