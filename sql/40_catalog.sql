@@ -362,6 +362,17 @@ CREATE TABLE dp.release_region_sums (
 COMMENT ON TABLE dp.release_region_sums IS
     'the regions of stored ranges by region, which dp.region_range_rows shows';
 
+CREATE TABLE dp.release_region_bins (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- the regions' order: level by level
+    path text[] NOT NULL,
+    region text NOT NULL GENERATED ALWAYS AS (dp.region(path)) STORED,
+    ranges @extschema@.dp_ranges NOT NULL,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_region_bins IS
+    'the regions of stored releases of bins, which dp.release_region_ranges shows';
+
 -- Of time, what it is in the session's time zone; of numbers, how many.
 CREATE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
@@ -415,6 +426,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.release_bins', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_rectangle', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_range', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_sums', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_region_bins', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_status', '');
 
 

@@ -60,6 +60,18 @@ COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, numeric, numeric, numeric)
     IS 'releases how many rows of regions lie in ranges of timestamps with time zone, or sums of amounts';
 
+CREATE FUNCTION @extschema@.dp_region_range_release(
+        dataset text, bins_column text, bounds int8range, epsilon float8, delta float8 DEFAULT 0,
+        method text DEFAULT 'auto', budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
+        max_amount bigint DEFAULT 1)
+    RETURNS TABLE (level int, path text[], ranges @extschema@.dp_ranges)
+    AS 'MODULE_PATHNAME', 'dp_region_range_release_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_region_range_release(
+        text, text, int8range, float8, float8, text, float8[], text, bigint)
+    IS 'releases counts of bins of each region, which were counted elsewhere';
+
 CREATE FUNCTION @extschema@.dp_explain_region_ranges(
         dataset text, bins bigint, epsilon float8, delta float8 DEFAULT 0,
         method text DEFAULT 'auto', budget_shares float8[] DEFAULT NULL,

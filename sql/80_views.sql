@@ -136,7 +136,8 @@ COMMENT ON VIEW dp.shown_release IS 'behind the views of released numbers, which
 CREATE VIEW dp.releases WITH (security_barrier) AS
     SELECT r.dataset, r.release AS name, r.released_at, c.epsilon, c.delta, r.parameters,
            nullif((SELECT count(*) FROM dp.release_region AS g WHERE g.release = r.id)
-                  + (SELECT count(*) FROM dp.release_region_sums AS g WHERE g.release = r.id), 0)
+                  + (SELECT count(*) FROM dp.release_region_sums AS g WHERE g.release = r.id)
+                  + (SELECT count(*) FROM dp.release_region_bins AS g WHERE g.release = r.id), 0)
                AS regions,
            r.level_epsilons, c.function, r.status, r.status_since, r.title, r.description, r.valid,
            c.charged_by AS released_by, p.name AS publication

@@ -193,19 +193,27 @@ COMMENT ON COLUMN dp.rectangle_rows.low IS
     'the lower end of a band that holds the truth in 90 % of cases';
 COMMENT ON COLUMN dp.rectangle_rows.high IS 'the upper end of that band';
 
-CREATE VIEW dp.region_range_rows WITH (security_barrier) AS
-    SELECT r.dataset, r.release, pg_catalog.cardinality(g.path) AS level,
-           coalesce(r.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
-           g.region, g.path, q.grain, q.lower_bound, q.upper_bound, v.sum, v.stddev,
-           v.sum - 1.6448536269514722 * v.stddev AS low,
-           v.sum + 1.6448536269514722 * v.stddev AS high
-      FROM dp.shown_release AS r
-      JOIN dp.release_region_sums AS g ON g.release = r.id
+CREATE VIEW dp.region_range_answer AS
+    SELECT g.release, g.region, g.path, q.grain, q.lower_bound, q.upper_bound, v.sum, v.stddev
+      FROM dp.release_region_sums AS g
      CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(g.sums), pg_catalog.unnest(g.stddevs))
            WITH ORDINALITY AS v (sum, stddev, n)
-      JOIN dp.release_range AS q ON (q.release, q.n) = (r.id, v.n - 1);
+      JOIN dp.release_range AS q ON (q.release, q.n) = (g.release, v.n - 1)
+    UNION ALL
+    SELECT g.release, g.region, g.path, '1', b.bin::text, (b.bin + 1)::text, b.value, b.stddev
+      FROM dp.release_region_bins AS g CROSS JOIN LATERAL @extschema@.dp_unnest(g.ranges) AS b;
+COMMENT ON VIEW dp.region_range_answer IS
+    'behind dp.region_range_rows, the sums of stored releases by region, whoever they are for';
+
+CREATE VIEW dp.region_range_rows WITH (security_barrier) AS
+    SELECT r.dataset, r.release, pg_catalog.cardinality(s.path) AS level,
+           coalesce(r.hierarchy[pg_catalog.cardinality(s.path)], 'all') AS level_name,
+           s.region, s.path, s.grain, s.lower_bound, s.upper_bound, s.sum, s.stddev,
+           s.sum - 1.6448536269514722 * s.stddev AS low,
+           s.sum + 1.6448536269514722 * s.stddev AS high
+      FROM dp.shown_release AS r JOIN dp.region_range_answer AS s ON s.release = r.id;
 COMMENT ON VIEW dp.region_range_rows IS
-    'the sums of all stored releases of ranges by region, a row for each region and range';
+    'the sums of all stored releases of ranges by region, and the bins of those that answer any range';
 COMMENT ON COLUMN dp.region_range_rows.dataset IS 'the dataset that it was released from';
 COMMENT ON COLUMN dp.region_range_rows.release IS 'the name of the release';
 COMMENT ON COLUMN dp.region_range_rows.level IS 'the level of the hierarchy, 0 for the root';
@@ -237,9 +245,28 @@ COMMENT ON COLUMN dp.release_ranges.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_ranges.released_at IS 'when it was stored';
 COMMENT ON COLUMN dp.release_ranges.ranges IS 'what dp_range_release gave';
 
+CREATE VIEW dp.release_region_ranges WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, pg_catalog.cardinality(g.path) AS level,
+           coalesce(r.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
+           g.region, g.path, g.ranges
+      FROM dp.shown_release AS r JOIN dp.release_region_bins AS g ON g.release = r.id;
+COMMENT ON VIEW dp.release_region_ranges IS
+    'the stored releases that answer any range in any region, a value for each region';
+COMMENT ON COLUMN dp.release_region_ranges.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_region_ranges.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_region_ranges.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.release_region_ranges.level IS 'the level of the hierarchy, 0 for the root';
+COMMENT ON COLUMN dp.release_region_ranges.level_name IS
+    'the column of the hierarchy with the names of this level, or all for the root';
+COMMENT ON COLUMN dp.release_region_ranges.region IS
+    'the path as text, such as Ohio/Adams, or (all) for the root, with \ before / or \ in a name';
+COMMENT ON COLUMN dp.release_region_ranges.path IS
+    'the names of the region, from the top level down, {} for the root';
+COMMENT ON COLUMN dp.release_region_ranges.ranges IS 'what dp_region_range_release gave';
+
 GRANT SELECT ON
     dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges,
-    dp.rectangle_rows, dp.region_range_rows
+    dp.rectangle_rows, dp.region_range_rows, dp.release_region_ranges
     TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
@@ -304,7 +331,8 @@ BEGIN
         SELECT min(r.parameters ->> 'value_type') INTO value_type
           FROM dp.releases AS r
          WHERE r.dataset = $1 AND r.status <> 'retracted'
-           AND r.function NOT IN ('dp_region_range_sums', 'dp_stream_create')
+           AND r.function NOT IN ('dp_region_range_sums', 'dp_region_range_release',
+                                  'dp_stream_create')
         HAVING count(DISTINCT r.parameters ->> 'value_type') = 1;
         IF value_type IS NULL AND EXISTS (SELECT FROM dp.streams AS s WHERE s.dataset = $1) THEN
             RAISE 'dataset "%" has streams, each of which has a view of its own', dataset
@@ -333,9 +361,9 @@ BEGIN
             CASE WHEN release IS NOT NULL THEN format('s.release = %L', release)
                  ELSE format('s.release IN (SELECT r.name FROM dp.releases AS r WHERE r.dataset = %L '
                              'AND r.parameters ->> ''value_type'' = %L)', dataset, value_type) END,
-            CASE function WHEN 'dp_region_range_sums'
+            CASE WHEN function LIKE 'dp_region_range_%'
                  THEN 's.level, s.level_name, s.region, s.path,' ELSE '' END,
-            CASE function WHEN 'dp_region_range_sums' THEN 'region_range_rows'
+            CASE WHEN function LIKE 'dp_region_range_%' THEN 'region_range_rows'
                  ELSE 'range_rows' END);
         RETURN;
     END IF;

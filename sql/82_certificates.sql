@@ -45,14 +45,11 @@ CREATE VIEW dp.release_line AS
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
       FROM dp.release_rectangle AS s
     UNION ALL
-    SELECT g.release, 'path,grain,lower_bound,upper_bound,sum,stddev',
-           pg_catalog.format('%s,%s,%s,%s,%s,%s', dp.csv(g.path::text), q.grain, q.lower_bound,
-                             q.upper_bound, pg_catalog.encode(pg_catalog.float8send(v.sum), 'hex'),
-                             pg_catalog.encode(pg_catalog.float8send(v.stddev), 'hex'))
-      FROM dp.release_region_sums AS g
-     CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(g.sums), pg_catalog.unnest(g.stddevs))
-           WITH ORDINALITY AS v (sum, stddev, n)
-      JOIN dp.release_range AS q ON (q.release, q.n) = (g.release, v.n - 1)
+    SELECT s.release, 'path,grain,lower_bound,upper_bound,sum,stddev',
+           pg_catalog.format('%s,%s,%s,%s,%s,%s', dp.csv(s.path::text), s.grain, s.lower_bound,
+                             s.upper_bound, pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
+      FROM dp.region_range_answer AS s
     UNION ALL -- those so far
     SELECT t.release, 'tick,lower_bound,upper_bound,count,stddev,total,total_stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s,%s', t.n, t.lower_bound, t.upper_bound,
@@ -134,7 +131,9 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
           FROM (SELECT cardinality(g.path) AS level, count(*) AS regions
                   FROM (SELECT h.release, h.path FROM dp.release_region AS h
                         UNION ALL
-                        SELECT s.release, s.path FROM dp.release_region_sums AS s) AS g
+                        SELECT s.release, s.path FROM dp.release_region_sums AS s
+                        UNION ALL
+                        SELECT b.release, b.path FROM dp.release_region_bins AS b) AS g
                  WHERE g.release = r.id GROUP BY level) AS n
       ) AS l (regions)
      CROSS JOIN LATERAL (

@@ -124,6 +124,24 @@ impl Split {
         }
     }
 
+    /// Of the noise times the root of a factor.
+    pub(super) fn times(self, factor: f64) -> Split {
+        Split {
+            before: factor * self.before,
+            after: factor * self.after,
+            covariance: factor * self.covariance,
+        }
+    }
+
+    /// Of both noises together, which are independent.
+    pub(super) fn and(self, other: Split) -> Split {
+        Split {
+            before: self.before + other.before,
+            after: self.after + other.after,
+            covariance: self.covariance + other.covariance,
+        }
+    }
+
     /// With so much more on one side as there is less on the other, in the mean square.
     pub(super) fn off_by(self, square: f64) -> Split {
         Split {

@@ -2,10 +2,12 @@
 
 use super::adaptive::estimate::AdaptiveEstimate;
 use super::buckets::{BEYOND_RELEASES, Buckets, Shares, Uneven};
+use super::combined::{CombinedMechanism, Part};
 use super::limits::MAX_AWARE_BINS;
 use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};
-use super::parameters::{Parameters, RangeParameters};
+use super::parameters::RangeParameters;
+use super::spending::MOST_PARTS;
 use crate::noise::RandomWords;
 use crate::work::poll;
 use serde::de::DeserializeOwned;
@@ -17,14 +19,17 @@ use std::ops::Range;
 const VERSION: u8 = 1;
 /// Of one of buckets.
 const BUCKETS_VERSION: u8 = 2;
+/// Of one that was combined from several measurements.
+const COMBINED_VERSION: u8 = 3;
 
 /// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
-    parameters: RangeParameters,
+    /// what the estimates were made of: one measurement, or several by one strategy
+    parts: Vec<Part>,
     /// what stands in place of the bins, of a method that sees the data
     buckets: Option<Buckets>,
     /// of a stored release whose strategy takes work to set up, only once it is asked for
-    mechanism: OnceCell<Box<dyn RangeMechanism>>,
+    mechanism: OnceCell<CombinedMechanism>,
     /// the mechanism's reconstruction
     values: Vec<f64>,
 }
@@ -42,7 +47,8 @@ impl fmt::Display for RangeFormatError {
             RangeFormatError::Version(version) => {
                 write!(
                     f,
-                    "format version {version} is not known, expected {VERSION} or {BUCKETS_VERSION}"
+                    "format version {version} is not known, expected {VERSION} to \
+                     {COMBINED_VERSION}"
                 )
             }
             RangeFormatError::Corrupt => write!(f, "the binary form is damaged"),
@@ -62,18 +68,24 @@ impl RangeRelease {
         words: &mut R,
     ) -> RangeRelease {
         let values = mechanism.reconstruct(&noisy_difference(&*mechanism, above, below, words));
-        RangeRelease { parameters, buckets: None, mechanism: mechanism.into(), values }
+        let mechanism = OnceCell::from(CombinedMechanism::from(mechanism));
+        RangeRelease { parts: vec![Part::whole(parameters)], buckets: None, mechanism, values }
     }
 
     /// What was measured of the bins is of buckets of them.
     pub(super) fn over(self, buckets: Buckets) -> RangeRelease {
-        assert_eq!(buckets.count(), self.parameters.bins(), "other buckets");
+        assert_eq!(buckets.count(), self.measured_bins(), "other buckets");
         RangeRelease { buckets: Some(buckets), ..self }
     }
 
-    /// Of the strategy, over bins or over buckets.
-    pub(super) fn parameters(&self) -> &RangeParameters {
-        &self.parameters
+    /// Of the strategy, over bins or over buckets, with the noise of each measurement.
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// How many the strategy is over, bins or buckets.
+    fn measured_bins(&self) -> usize {
+        self.parts[0].parameters.bins()
     }
 
     /// What the mechanism made of its noisy measurements.
@@ -83,7 +95,7 @@ impl RangeRelease {
 
     /// N.
     pub fn bins(&self) -> usize {
-        self.buckets.as_ref().map_or(self.parameters.bins(), Buckets::bins)
+        self.buckets.as_ref().map_or(self.measured_bins(), Buckets::bins)
     }
 
     /// The estimate of the sum over the part of the range that lies within 0 .. N; 0 if there is
@@ -138,7 +150,7 @@ impl RangeRelease {
                 &of_buckets
             }
         };
-        let measured = 0..self.parameters.bins();
+        let measured = 0..self.measured_bins();
         let unbiased: Vec<f64> = measured.map(|bin| self.measured(bin..bin + 1)).collect();
         let estimate = AdaptiveEstimate::new(self.mechanism()?, &unbiased, widths)?;
         Some(AdaptiveAnswers { estimate, buckets: self.buckets.as_ref() })
@@ -162,12 +174,12 @@ impl RangeRelease {
     }
 
     /// What has made it; None if it is a forged one, with noise that cannot be sampled.
-    pub fn mechanism(&self) -> Option<&dyn RangeMechanism> {
+    pub fn mechanism(&self) -> Option<&CombinedMechanism> {
         if self.mechanism.get().is_none() {
-            let mechanism = self.parameters.mechanism().ok()?;
+            let mechanism = CombinedMechanism::of(&self.parts).ok()?;
             self.mechanism.get_or_init(|| mechanism);
         }
-        self.mechanism.get().map(|mechanism| mechanism.as_ref())
+        self.mechanism.get()
     }
 
     fn inside(&self, range: Range<usize>) -> Range<usize> {
@@ -176,18 +188,27 @@ impl RangeRelease {
     }
 
     /// A version byte, then parameters, the lengths of the buckets if there are any, and values as
-    /// postcard writes them.
+    /// postcard writes them; of one that was combined its parts for the parameters.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let RangeRelease { parameters, values, .. } = self;
+        let RangeRelease { parts, values, .. } = self;
         // writing numbers into a growing vector cannot fail
-        let bytes = match self.stored_buckets() {
-            None => postcard::to_extend(&(parameters, values), vec![VERSION]),
-            Some((lengths, uneven)) => {
+        let bytes = match (self.whole(), self.stored_buckets()) {
+            (None, _) => postcard::to_extend(&(parts, values), vec![COMBINED_VERSION]),
+            (Some(parameters), None) => postcard::to_extend(&(parameters, values), vec![VERSION]),
+            (Some(parameters), Some((lengths, uneven))) => {
                 let release = (parameters, lengths, uneven, values);
                 postcard::to_extend(&release, vec![BUCKETS_VERSION])
             }
         };
         bytes.unwrap_or_default()
+    }
+
+    /// The parameters of the one measurement, if nothing was combined.
+    pub(super) fn whole(&self) -> Option<&RangeParameters> {
+        match self.parts.as_slice() {
+            [Part { weight: 1.0, parameters }] => Some(parameters),
+            _ => None,
+        }
     }
 
     /// The lengths of the buckets, and how uneven they are.
@@ -200,55 +221,62 @@ impl RangeRelease {
     pub fn from_bytes(bytes: &[u8]) -> Result<RangeRelease, RangeFormatError> {
         let (version, body) = bytes.split_first().ok_or(RangeFormatError::Corrupt)?;
         let corrupt = RangeFormatError::Corrupt;
-        let (parameters, buckets, values) = match *version {
+        let (parts, buckets, values) = match *version {
             VERSION => {
-                let (parameters, values) = whole(body).ok_or(corrupt)?;
-                (parameters, None, values)
+                let (parameters, values) = read_whole(body).ok_or(corrupt)?;
+                (vec![Part::whole(parameters)], None, values)
             }
             BUCKETS_VERSION => {
-                let (parameters, lengths, uneven, values) = whole(body).ok_or(corrupt)?;
-                (parameters, Some((lengths, uneven)), values)
+                let (parameters, lengths, uneven, values) = read_whole(body).ok_or(corrupt)?;
+                (vec![Part::whole(parameters)], Some((lengths, uneven)), values)
+            }
+            COMBINED_VERSION => {
+                let (parts, values) = read_whole(body).ok_or(corrupt)?;
+                (parts, None, values)
             }
             other => return Err(RangeFormatError::Version(other)),
         };
-        RangeRelease::from_parts(parameters, buckets, values).ok_or(corrupt)
+        RangeRelease::from_parts(parts, buckets, values).ok_or(corrupt)
     }
 
-    /// None if the parameters are nobody's, or not those of so many values, or of such buckets.
-    /// `buckets`: their lengths, and how uneven they are.
+    /// None if the parameters are nobody's, or not those of so many values, of such buckets, or of
+    /// one strategy. `buckets`: their lengths, and how uneven they are.
     pub(super) fn from_parts(
-        parameters: RangeParameters,
+        parts: Vec<Part>,
         buckets: Option<(Vec<u32>, Vec<Uneven>)>,
         values: Vec<f64>,
     ) -> Option<RangeRelease> {
         // before the mechanism is built, lest a few bytes cost the work of millions of bins
-        let fit = parameters.fit_together()
+        let Part { parameters, .. } = parts.first()?;
+        let fit = parts.len() <= MOST_PARTS as usize
+            && parts.iter().all(|part| part.fits(parameters))
             && values.len() == parameters.reconstruction_length()
             && values.iter().all(|value| value.is_finite());
         if !fit {
             return None;
         }
+        let takes_work = parameters.takes_work();
         let buckets = match buckets {
             None => None,
             Some((lengths, uneven)) => {
                 // strategies over buckets have Laplace noise, and are set up at once
                 let method = parameters.method();
                 let fit = lengths.len() == parameters.bins()
-                    && (method.adds_up() && method.is_pure() && !parameters.takes_work())
+                    && (method.adds_up() && method.is_pure() && !takes_work)
                     && values.iter().all(|value| value.abs() < BEYOND_RELEASES);
                 Some(Buckets::of_lengths(&lengths, uneven, MAX_AWARE_BINS).filter(|_| fit)?)
             }
         };
-        let mechanism = match parameters.takes_work() {
+        let mechanism = match takes_work {
             true => OnceCell::new(),
-            false => parameters.mechanism().ok()?.into(),
+            false => CombinedMechanism::of(&parts).ok()?.into(),
         };
-        Some(RangeRelease { parameters, buckets, mechanism, values })
+        Some(RangeRelease { parts, buckets, mechanism, values })
     }
 }
 
 /// What postcard has written, and nothing after it.
-fn whole<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+fn read_whole<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let (read, rest) = postcard::take_from_bytes(body).ok()?;
     rest.is_empty().then_some(read)
 }

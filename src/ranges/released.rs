@@ -2,6 +2,7 @@
 
 use super::bins::bounds::BinBounds;
 use super::buckets::Uneven;
+use super::combined::Part;
 use super::parameters::RangeParameters;
 use super::release::{RangeFormatError, RangeRelease};
 use crate::work::{Paced, done};
@@ -47,8 +48,16 @@ struct Text {
     /// of those
     #[serde(default)]
     uneven: Vec<Uneven>,
-    parameters: RangeParameters,
+    parameters: Measured,
     values: Vec<f64>,
+}
+
+/// What estimates were made of.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Measured {
+    Once(RangeParameters),
+    Combined(Vec<Part>),
 }
 
 /// The bytes of a text that are read at a time.
@@ -94,7 +103,11 @@ impl DpRanges {
         let Text { lo, hi, buckets, uneven, parameters, values } =
             serde_json::from_reader(pieces).map_err(|_| DpRangesFormatError::Text)?;
         let buckets = buckets.map(|lengths| (lengths, uneven));
-        let release = RangeRelease::from_parts(parameters, buckets, values);
+        let parts = match parameters {
+            Measured::Once(parameters) => vec![Part::whole(parameters)],
+            Measured::Combined(parts) => parts,
+        };
+        let release = RangeRelease::from_parts(parts, buckets, values);
         release
             .and_then(|release| DpRanges::new(lo, Some(hi), release))
             .ok_or(DpRangesFormatError::Bounds)
@@ -116,9 +129,13 @@ impl DpRanges {
     }
 
     /// `{"hi":100,"lo":0,"parameters":{"method": ...},"values":[...]}`, and first
-    /// `"buckets":[...],"uneven":[...]` if there are any.
+    /// `"buckets":[...],"uneven":[...]` if there are any. Of one that was combined, the parameters are a
+    /// list of its parts: `[{"weight":0.2,"parameters":{...}}, ...]`.
     pub fn to_text(&self) -> String {
-        let parameters = serde_json::json!(self.release.parameters());
+        let parameters = match self.release.whole() {
+            Some(parameters) => serde_json::json!(parameters),
+            None => serde_json::json!(self.release.parts()),
+        };
         let (hi, lo) = (self.bounds.hi(), self.bounds.lo());
         let buckets = self.release.stored_buckets().map(|(lengths, uneven)| {
             let (lengths, uneven) = (serde_json::json!(lengths), serde_json::json!(uneven));
@@ -237,7 +254,14 @@ mod tests {
                 RangeParameters { method, calibration, target: target.clone(), ..flat.clone() };
             let values = vec![0.0; 3];
             let ask = &mut || panic!("work on {method:?}");
-            assert!(watched(ask, || RangeRelease::from_parts(parameters, None, values)).is_none());
+            assert!(
+                watched(ask, || RangeRelease::from_parts(
+                    vec![Part::whole(parameters)],
+                    None,
+                    values
+                ))
+                .is_none()
+            );
         }
     }
 

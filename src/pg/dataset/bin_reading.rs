@@ -79,6 +79,14 @@ impl Source {
         Ok(())
     }
 
+    /// Error: of the rows there are no ranges, neither of what they hold nor of what they count.
+    pub(crate) fn check_has_values(&self) -> Result<()> {
+        match self.has_bins(&self.open_entities()?)? {
+            true => Ok(()),
+            false => self.check_rows_are_entities(),
+        }
+    }
+
     /// Errors: the column is not of the axis's type; the dataset's rows are not what is hidden.
     pub(super) fn check_values(&self, entities: &Relation, column: &str, axis: Axis) -> Result<()> {
         self.check_rows_are_entities()?;

@@ -101,10 +101,38 @@ impl Source {
         Ok(entities.column("size_column", column)?.family() == extension_type("coco")?)
     }
 
+    /// Whether a row holds counts of values of many entities.
+    pub(super) fn has_bins(&self, entities: &Relation) -> Result<bool> {
+        let Some(column) = &self.size_column else { return Ok(false) };
+        Ok(entities.column("size_column", column)?.family() == extension_type("bins")?)
+    }
+
+    /// Error: the rows tell of values, not of groups' sizes.
+    pub(crate) fn check_has_sizes(&self) -> Result<()> {
+        if !self.has_bins(&self.open_entities()?)? {
+            return Ok(());
+        }
+        Err(invalid(
+            "group sizes have no meaning for a dataset with a size_column of type bins",
+            "Its rows hold counts of values, which dp_region_range_release releases.",
+        ))
+    }
+
     fn check_size_column(&self, entities: &Relation) -> Result<()> {
         let Some(column) = &self.size_column else { return Ok(()) };
         let family = entities.column("size_column", column)?.family();
-        if self.has_histograms(entities)? {
+        if self.has_bins(entities)? {
+            if self.groups.is_none() && !self.hierarchy.is_empty() {
+                return Err(invalid(
+                    format!(
+                        "size_column: column \"{column}\" of type bins needs a table of groups, or \
+                         an empty hierarchy"
+                    ),
+                    "Only private rows would else tell which regions there are: groups => '...', a \
+                     public table with the region of each group.",
+                ));
+            }
+        } else if self.has_histograms(entities)? {
             if self.groups.is_some() {
                 return Err(invalid(
                     format!(
@@ -116,9 +144,9 @@ impl Source {
             }
         } else if family != pg_sys::INT8OID {
             return Err(invalid(
-                format!("size_column: column \"{column}\" is not of an integer type or coco"),
+                format!("size_column: column \"{column}\" is not of an integer type, coco or bins"),
                 "Use smallint, integer or bigint for the size of one group, coco for the \
-                 histogram of many.",
+                 histogram of many, bins for counts of values.",
             ));
         }
         Ok(())
@@ -126,7 +154,7 @@ impl Source {
 
     fn check_privacy_unit(&self, entities: &Relation) -> Result<()> {
         let Some(column) = &self.privacy_unit else { return Ok(()) };
-        if self.has_histograms(entities)? {
+        if self.has_histograms(entities)? || self.has_bins(entities)? {
             return check_unit_of_histograms(column, entities);
         }
         entities.column("privacy_unit", column)?;

@@ -1,6 +1,7 @@
 //! What is known of a dataset without its private rows: when it is declared, and for those who ask
 //! what a release would be like.
 
+use super::leaf_reading::DatasetTables;
 use super::names::too_long_name;
 use super::source::{Source, label, not_null, quoted};
 use crate::pg::errors::Result;
@@ -35,6 +36,9 @@ impl Source {
         self.check()?;
         if self.groups.is_none() {
             self.check_tree()?;
+        }
+        if self.has_bins(&self.open_entities()?)? {
+            return self.known_regions(&DatasetTables::open(self)?).map(|_| ());
         }
         self.prepare_leaves(1, 0).map(|_| ())
     }

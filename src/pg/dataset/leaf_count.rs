@@ -57,6 +57,7 @@ impl Source {
             ));
         }
         self.check_columns()?;
+        self.check_has_sizes()?;
         if into.column("leaves", HISTOGRAM)?.family() != extension_type("coco")?
             || self.hierarchy.iter().any(|column| column == HISTOGRAM)
         {

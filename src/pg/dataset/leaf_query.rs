@@ -16,6 +16,7 @@ impl Source {
     /// Every inner GROUP BY has the group's key, so that what is distributed by it is counted where
     /// it lies; the outer one adds histograms up.
     pub(crate) fn leaf_query(&self) -> Result<String> {
+        self.check_has_sizes()?;
         let (entities, groups) = (self.open_entities()?, self.open_groups()?);
         let coco_agg = format!("{}.coco_agg", extension_schema()?);
         let rows = match &groups {

@@ -75,9 +75,10 @@ impl Source {
     /// read: the sensitivity rests on every group being in one region. `workers`: the most that may
     /// count rows that are groups.
     ///
-    /// Errors: too many regions in the table of groups, or too long names; keys that cannot be
-    /// compared.
+    /// Errors: the rows tell of no sizes; too many regions in the table of groups, or too long names;
+    /// keys that cannot be compared.
     pub(crate) fn prepare_leaves(&self, max_size: u64, workers: i32) -> Result<LeafReading> {
+        self.check_has_sizes()?;
         let tables = DatasetTables::open(self)?;
         let (mut leaves, rows) = match self.key_layout(&tables)? {
             Some(key) => self.by_scans(&tables, max_size, &key, workers)?,

@@ -1,7 +1,7 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
-//! before the charge (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`), by queries
-//! whose plans tell nothing (`query`), row by row (`stream`), as they lie in the pages (`plain_scan`,
+//! before the charge (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`,
+//! `counted_bins`), by queries whose plans tell nothing (`query`), row by row (`stream`), as they lie in the pages (`plain_scan`,
 //! `tuples`), counted as they come (`leaves`, `leaf_histograms`). Tables that releases do not read
 //! themselves are counted beforehand (`leaf_count`, `leaf_query`).
 
@@ -9,6 +9,7 @@ mod bin_reading;
 pub(super) mod catalog;
 mod cell_reading;
 mod check;
+pub(super) mod counted_bins;
 mod declaration;
 mod kinship;
 mod layout;

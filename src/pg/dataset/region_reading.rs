@@ -18,13 +18,18 @@ use std::convert::Infallible;
 
 /// The values that a release will count, and the regions.
 pub(crate) struct RegionReading {
+    pub(crate) regions: KnownRegions,
+    rows: SealedRows<Query>,
+    counted: Counted,
+}
+
+/// The regions that are public, and which of them each group is in.
+pub(crate) struct KnownRegions {
     pub(crate) tree: Tree,
     /// Which of the leaves the regions of the groups' numbers are.
     leaves: Vec<usize>,
-    rows: SealedRows<Query>,
     /// None where the root is the only region, and all rows are its own.
     groups: Option<KnownGroups>,
-    counted: Counted,
 }
 
 /// How values become cells.
@@ -101,17 +106,30 @@ impl Source {
         self.check_values(&tables.entities, column, values.axis)?;
         let amount = ReadAmount::of(amounts, &tables.entities)?;
         let counted = Counted::new(values, amount, amounts)?;
-        let name = &tables.entities.name;
-        let mut leaves = Leaves::new(1, &self.hierarchy_layout(&tables)?)?;
+        let regions = self.known_regions(&tables)?;
+        let key = regions.key(self);
+        let mut columns = vec![column.to_string()];
+        columns.extend(amounts.map(|amounts| amounts.column.clone()));
+        let rows = self.used_rows(&tables.entities.name, &distinct(key, &columns));
+        let columns = quoted(&[key, &columns].concat()).join(", ");
+        let rows = tables.seal(&format!("SELECT {columns} FROM {rows}"), 0)?;
+        Ok(RegionReading { regions, rows, counted })
+    }
+
+    /// The regions of the public table of groups, which is read; the root alone where there is no
+    /// hierarchy.
+    ///
+    /// Errors: the regions are not public, too many, or none; keys are not told apart by their
+    /// bytes.
+    pub(super) fn known_regions(&self, tables: &DatasetTables) -> Result<KnownRegions> {
+        let mut leaves = Leaves::new(1, &self.hierarchy_layout(tables)?)?;
         let depth = self.hierarchy.len();
         if depth == 0 {
             leaves.add_root().map_err(too_many_regions)?;
         }
-        let mut columns = vec![column.to_string()];
-        columns.extend(amounts.map(|amounts| amounts.column.clone()));
-        let (rows, groups) = match &tables.groups {
+        let groups = match &tables.groups {
             Some(groups) => {
-                let Some(key_layout) = self.key_layout(&tables)? else {
+                let Some(key_layout) = self.key_layout(tables)? else {
                     return Err(invalid(
                         "group_key: a column is of a type whose values can be equal without being \
                          the same",
@@ -119,16 +137,9 @@ impl Source {
                          deterministic collation.",
                     ));
                 };
-                let groups = self.read_groups(&tables, groups, &mut leaves, &key_layout)?;
-                let rows = self.used_rows(name, &distinct(&self.group_key, &columns));
-                let columns = quoted(&[self.group_key.as_slice(), &columns].concat()).join(", ");
-                (format!("SELECT {columns} FROM {rows}"), Some(groups))
+                Some(self.read_groups(tables, groups, &mut leaves, &key_layout)?)
             }
-            None if depth == 0 => {
-                let rows = self.used_rows(name, &distinct(&columns, &[]));
-                let columns = quoted(&columns).join(", ");
-                (format!("SELECT {columns} FROM {rows}"), None)
-            }
+            None if depth == 0 => None,
             None => {
                 return Err(invalid(
                     "ranges by region need a table of groups: without one, only private rows tell \
@@ -149,8 +160,37 @@ impl Source {
         for (leaf, number) in numbers.into_iter().enumerate() {
             places[number as usize] = leaf;
         }
-        let rows = tables.seal(&rows, 0)?;
-        Ok(RegionReading { tree, leaves: places, rows, groups, counted })
+        Ok(KnownRegions { tree, leaves: places, groups })
+    }
+}
+
+impl KnownRegions {
+    /// The columns that rows begin with.
+    pub(super) fn key<'a>(&self, source: &'a Source) -> &'a [String] {
+        if self.groups.is_some() { &source.group_key } else { &[] }
+    }
+
+    /// Rows that begin with the key, of which `number` makes one of each that counts, told where the
+    /// other columns begin: `count` gets it with the leaf. A row of no known group counts nowhere.
+    /// Gives the regions.
+    pub(super) fn visit(
+        self,
+        rows: Query,
+        number: impl Fn(&StreamedRow, usize) -> Option<u32>,
+        mut count: impl FnMut(usize, u32),
+    ) -> Tree {
+        let KnownRegions { tree, leaves, groups } = self;
+        if let Some(groups) = groups {
+            groups.visit(rows, number, |region, number| count(leaves[region as usize], number));
+            return tree;
+        }
+        let Ok(()) = rows.run(|row| {
+            if let Some(number) = number(row, 0) {
+                count(0, number);
+            }
+            Ok::<_, Infallible>(())
+        });
+        tree
     }
 }
 
@@ -158,31 +198,18 @@ impl Reading for RegionReading {
     /// The regions, and the sums of the cells, leaf after leaf.
     type Truth = (Tree, SignedSums);
 
-    /// A row of no known group counts nowhere.
     fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<Self::Truth, Failure> {
-        let RegionReading { tree, leaves, rows, groups, counted } = self;
+        let RegionReading { regions, rows, counted } = self;
         let cells = counted.values.cells.count();
-        let mut sums = SignedSums::empty(tree.leaves().len() * cells, counted.of_each);
-        let mut count = |leaf: usize, number: u32| {
-            let (cell, amount) = counted.taken_apart(number);
-            sums.add(leaf * cells + cell, amount);
-        };
-        let rows = rows.open(receipt);
-        match groups {
-            Some(groups) => groups.visit(
-                rows,
-                |row, value| counted.number(row, value),
-                |region, number| count(leaves[region as usize], number),
-            ),
-            None => {
-                let Ok(()) = rows.run(|row| {
-                    if let Some(number) = counted.number(row, 0) {
-                        count(0, number);
-                    }
-                    Ok::<_, Infallible>(())
-                });
-            }
-        }
+        let mut sums = SignedSums::empty(regions.tree.leaves().len() * cells, counted.of_each);
+        let tree = regions.visit(
+            rows.open(receipt),
+            |row, value| counted.number(row, value),
+            |leaf, number| {
+                let (cell, amount) = counted.taken_apart(number);
+                sums.add(leaf * cells + cell, amount);
+            },
+        );
         Ok((tree, sums))
     }
 }

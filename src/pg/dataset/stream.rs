@@ -2,9 +2,8 @@
 
 use super::layout::Layout;
 use super::names::printed_name;
-use crate::coco::Coco;
 use crate::pg::errors::{Result, invalid};
-use crate::pg::values::stored::read_stored;
+use crate::pg::values::stored::{StoredValue, read_stored};
 use crate::pg::values::varlena::{with_start, with_varlena};
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
@@ -102,8 +101,8 @@ impl StreamedRow<'_> {
         }
     }
 
-    /// A value of type coco; None if it is NULL, or cannot be read, as of another version of it.
-    pub(crate) fn histogram(&self, column: usize) -> Option<Coco> {
+    /// A value of a type of ours; None if it is NULL, or cannot be read, as of another version of it.
+    pub(crate) fn stored<T: StoredValue>(&self, column: usize) -> Option<T> {
         if self.nulls[column] {
             return None;
         }

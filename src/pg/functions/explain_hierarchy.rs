@@ -181,6 +181,7 @@ impl Known {
             Known::MeanSize(mean) => heavy_tailed(*mean, max_size),
             Known::Nothing => heavy_tailed(MEAN_SIZE, max_size),
         }?;
+        dataset.source.check_has_sizes()?;
         let leaves = dataset.groups_per_leaf()?.ok_or_else(|| {
             no_public_regions(
                 dataset,

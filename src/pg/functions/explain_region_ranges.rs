@@ -49,7 +49,7 @@ fn dp_explain_region_ranges(
     if ranges.method.target == TargetRanges::ALL {
         ranges.method.target = TargetRanges::Workload(workload);
     }
-    dataset.source.check_rows_are_entities()?;
+    dataset.source.check_has_values()?;
     dataset.check_source()?;
     let tree = tree(&dataset)?;
     progress.phase(Phase::Planning);

@@ -27,6 +27,7 @@ mod publications;
 mod quantiles;
 mod ranges;
 mod rectangles;
+mod region_range_release;
 mod region_ranges;
 mod releases;
 mod streams;

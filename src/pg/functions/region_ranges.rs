@@ -164,7 +164,7 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
                 let values = Values { axis, bounds, cells };
                 let reading = source.prepare_region_bins(column, values, amounts.as_ref())?;
                 progress.phase(Phase::Planning);
-                let tree = shape(&reading.tree)?;
+                let tree = shape(&reading.regions.tree)?;
                 check_answers(tree.regions(), questions.len())?;
                 let plan = RegionPlan::new(RegionRequest { ranges: request, tree, shares });
                 Ok((plan.map_err(unfit_ranges)?, reading))

@@ -3,6 +3,7 @@
 use crate::coco::DpCoco;
 use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, internal};
+use crate::ranges::DpRanges;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -42,6 +43,9 @@ pub(crate) enum Content<'a> {
     /// A `dp_ranges`, as it lies on disk.
     #[serde(borrow)]
     Ranges(Cow<'a, [u8]>),
+    /// A `dp_ranges` of each region.
+    #[serde(borrow)]
+    RegionRanges(Vec<StoredRegion<'a>>),
     /// Answers to rectangles that were asked.
     Rectangles(Vec<StoredRectangle>),
     /// A stream that is begun.
@@ -96,7 +100,7 @@ pub(crate) struct StoredTick<'a> {
 pub(crate) struct StoredRegion<'a> {
     #[serde(borrow)]
     pub(super) path: Vec<&'a str>,
-    /// As a `dp_coco` lies on disk.
+    /// As a `dp_coco`, or a `dp_ranges`, lies on disk.
     #[serde(borrow)]
     pub(super) histogram: Cow<'a, [u8]>,
 }
@@ -156,6 +160,11 @@ impl<'a> StoredRegion<'a> {
             path: path.iter().map(String::as_str).collect(),
             histogram: histogram.histogram().to_bytes().into(),
         }
+    }
+
+    pub(super) fn of_ranges(path: &'a [String], ranges: &DpRanges) -> StoredRegion<'a> {
+        let path = path.iter().map(String::as_str).collect();
+        StoredRegion { path, histogram: ranges.to_bytes().into() }
     }
 }
 

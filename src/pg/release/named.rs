@@ -4,7 +4,9 @@
 use super::content::{
     Content, StoredNumbers, StoredRange, StoredRectangle, StoredRegion, StoredRegionSums, StoredSum,
 };
-use super::stored::{ReleasedRegions, read_answers, read_ranges, read_region_sums, read_regions};
+use super::stored::{
+    ReleasedRegions, read_answers, read_ranges, read_region_ranges, read_region_sums, read_regions,
+};
 use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, checked_name, invalid};
 use crate::pg::ledger::account::Promise;
@@ -71,6 +73,23 @@ impl Storable for DpRanges {
 
     fn read(release: i64) -> Result<DpRanges> {
         read_ranges(release)
+    }
+}
+
+/// A release of bins for each region, level by level, with its path.
+pub(crate) struct AllRegionRanges {
+    pub(crate) regions: Vec<(Vec<String>, DpRanges)>,
+}
+
+impl Storable for AllRegionRanges {
+    fn content(&self) -> Content<'_> {
+        let regions = self.regions.iter();
+        let stored = regions.map(|(path, ranges)| StoredRegion::of_ranges(path, ranges));
+        Content::RegionRanges(stored.collect())
+    }
+
+    fn read(release: i64) -> Result<AllRegionRanges> {
+        Ok(AllRegionRanges { regions: read_region_ranges(release)? })
     }
 }
 

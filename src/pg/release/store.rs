@@ -79,7 +79,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     Spi::run(
         "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
                     dp.release_bins, dp.release_range, dp.release_region_sums, \
-                    dp.release_rectangle, dp.stream IN ROW EXCLUSIVE MODE",
+                    dp.release_region_bins, dp.release_rectangle, dp.stream IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
     let level_epsilons = match &content.content {
@@ -105,7 +105,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     let Some(release) = release else { return Ok(OTHER_STORED.to_vec()) };
     match &content.content {
         Content::Regions { regions, measurements, .. } => {
-            insert_regions(release, regions)?;
+            insert_regions(release, regions, ("dp.release_region", "histogram", "dp_coco"))?;
             insert_measurements(release, measurements)?;
         }
         Content::RangeSums(sums) => insert_sums(release, sums)?,
@@ -114,6 +114,9 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
             insert_region_sums(release, regions)?;
         }
         Content::Ranges(bytes) => insert_ranges(release, bytes)?,
+        Content::RegionRanges(regions) => {
+            insert_regions(release, regions, ("dp.release_region_bins", "ranges", "dp_ranges"))?;
+        }
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
         Content::Stream(stream) => insert_stream(release, stream)?,
         Content::Ticks { .. } => {} // from above
@@ -122,17 +125,22 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     Ok(STORED.to_vec())
 }
 
-fn insert_regions(release: i64, regions: &[StoredRegion]) -> Result<()> {
-    let histogram_type = extension_type("dp_coco")?;
+/// What each region has, a value of that type, in a column of that table.
+fn insert_regions(
+    release: i64,
+    regions: &[StoredRegion],
+    (table, column, type_name): (&str, &str, &str),
+) -> Result<()> {
+    let histogram_type = extension_type(type_name)?;
     let types = [
         PgBuiltInOids::INT8OID.into(),
         PgBuiltInOids::INT8OID.into(),
         PgBuiltInOids::TEXTARRAYOID.into(),
         histogram_type.into(),
     ];
-    let sql = "INSERT INTO dp.release_region (release, n, path, histogram) VALUES ($1, $2, $3, $4)";
+    let sql = format!("INSERT INTO {table} (release, n, path, {column}) VALUES ($1, $2, $3, $4)");
     let statement = Spi::connect_mut(|client| {
-        client.prepare_mut(sql, &types).map(|statement| statement.keep())
+        client.prepare_mut(sql.as_str(), &types).map(|statement| statement.keep())
     })
     .map_err(internal)?;
     for (n, region) in (0i64..).zip(regions) {

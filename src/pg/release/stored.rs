@@ -180,6 +180,20 @@ pub(super) fn read_region_sums(id: i64) -> Result<Vec<StoredAnswers>> {
     Ok(regions)
 }
 
+/// The releases of bins of all regions, with their paths.
+pub(super) fn read_region_ranges(id: i64) -> Result<Vec<(Vec<String>, DpRanges)>> {
+    let sql =
+        format!("SELECT path, ranges FROM dp.release_region_bins WHERE release = {id} ORDER BY n");
+    let mut regions = Vec::new();
+    read_catalog(&sql, |row| {
+        let ranges =
+            row.get(2).ok_or_else(|| internal("the bins of a stored region are missing"))?;
+        regions.push((row.get(1).unwrap_or_default(), ranges));
+        Ok(())
+    })?;
+    Ok(regions)
+}
+
 /// A stored release of bins.
 pub(super) fn read_ranges(id: i64) -> Result<DpRanges> {
     let mut ranges = None;

@@ -53,6 +53,7 @@ pub(crate) enum Function {
     RangeRelease,
     RangeSums,
     RectangleSums,
+    RegionRangeRelease,
     RegionRangeSums,
     StreamCreate,
     StreamSums,
@@ -60,7 +61,7 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 19] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
@@ -75,6 +76,7 @@ impl Function {
         "dp_range_release",
         "dp_range_sums",
         "dp_rectangle_sums",
+        "dp_region_range_release",
         "dp_region_range_sums",
         "dp_stream_create",
         "dp_stream_sums",

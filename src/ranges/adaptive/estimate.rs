@@ -12,7 +12,7 @@
 
 use super::differences::{Differences, sums_of_halves};
 use super::prior::{Learned, Observed, learned};
-use crate::ranges::mechanism::RangeMechanism;
+use crate::ranges::combined::CombinedMechanism;
 use crate::work::poll;
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ const MOST_STEPS: usize = 200;
 
 /// The estimates of the bins that see their shape, with their variances.
 pub(in crate::ranges) struct AdaptiveEstimate<'a> {
-    mechanism: &'a dyn RangeMechanism,
+    mechanism: &'a CombinedMechanism,
     differences: Differences,
     /// What the variances of sums are made of.
     spread: Prior,
@@ -41,7 +41,7 @@ impl<'a> AdaptiveEstimate<'a> {
     /// `unbiased`: of the bins. `widths`: theirs. None for a mechanism whose answers do not add
     /// up, and for estimates that no release has.
     pub(in crate::ranges) fn new(
-        mechanism: &'a dyn RangeMechanism,
+        mechanism: &'a CombinedMechanism,
         unbiased: &[f64],
         widths: &[f64],
     ) -> Option<AdaptiveEstimate<'a>> {
@@ -160,7 +160,7 @@ impl Prior {
 /// What the mean is made with, and what variances are.
 fn priors(
     differences: &Differences,
-    mechanism: &dyn RangeMechanism,
+    mechanism: &CombinedMechanism,
     unbiased: &[f64],
 ) -> (Prior, Prior) {
     let observed = observed(differences, mechanism, unbiased);
@@ -176,7 +176,7 @@ fn priors(
 /// The differences of the estimates, with their noise. `unbiased`: of the bins.
 fn observed(
     differences: &Differences,
-    mechanism: &dyn RangeMechanism,
+    mechanism: &CombinedMechanism,
     unbiased: &[f64],
 ) -> Vec<Observed> {
     let estimates = differences.of(unbiased);

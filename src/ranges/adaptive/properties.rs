@@ -2,6 +2,7 @@
 
 use super::estimate::AdaptiveEstimate;
 use crate::charge::Receipt;
+use crate::ranges::combined::CombinedMechanism;
 use crate::ranges::properties::cases;
 use crate::ranges::{MethodChoice, RangePlan, RangeRelease, RangeRequest};
 use rand::RngExt;
@@ -16,12 +17,12 @@ fn close(a: f64, b: f64, scale: f64) -> bool {
 #[test]
 fn sums_and_variances_are_those_of_the_posterior() {
     for case in [1, 2, 3, 5, 8, 13].into_iter().flat_map(cases) {
-        let (name, mechanism) = (case.name, case.mechanism.as_ref());
+        let (name, mechanism) = (case.name, CombinedMechanism::from(case.mechanism));
         let bins = mechanism.bins();
         let unbiased: Vec<f64> =
             (0..bins).map(|bin| (bin * bin % 11) as f64 * 20.0 - 30.0).collect();
         let widths: Vec<f64> = (0..bins).map(|bin| 1.0 + (bin % 3) as f64).collect();
-        let Some(estimate) = AdaptiveEstimate::new(mechanism, &unbiased, &widths) else {
+        let Some(estimate) = AdaptiveEstimate::new(&mechanism, &unbiased, &widths) else {
             assert!(!mechanism.adds_up(), "{name}");
             continue;
         };

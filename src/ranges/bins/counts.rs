@@ -102,6 +102,21 @@ impl Bins {
         *count = count.saturating_add(n).min(LARGEST);
     }
 
+    /// What it adds to the bins of other bounds, by their positions, where a row may add `most`. A bin
+    /// outside of them counts in the first or the last one; if a row adds more here, nothing does.
+    ///
+    /// So a row more moves the sums over these bounds in one place, by `most` at most, whatever the
+    /// bounds here are.
+    pub fn counted_in(
+        &self,
+        bounds: BinBounds,
+        most: u32,
+    ) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let counts = self.most <= most;
+        let filled = self.filled().filter(move |_| counts);
+        filled.map(move |(bin, count)| (bounds.nearest(bin), count))
+    }
+
     /// The bins that are not empty, with their counts.
     pub(super) fn filled(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         let bins = self.bounds.lo()..self.bounds.hi();

@@ -21,4 +21,6 @@ mod shapes;
 pub(super) mod tree;
 
 #[cfg(test)]
+mod histogram_properties;
+#[cfg(test)]
 mod properties;

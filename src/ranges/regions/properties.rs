@@ -18,7 +18,7 @@ use crate::ranges::{
 use proptest::prelude::*;
 use std::ops::Range;
 
-fn tree(fan_outs: &[&[usize]]) -> RegionTree {
+pub(super) fn tree(fan_outs: &[&[usize]]) -> RegionTree {
     let fan_outs: Vec<Vec<usize>> = fan_outs.iter().map(|fan_outs| fan_outs.to_vec()).collect();
     RegionTree::new(&fan_outs).unwrap()
 }
@@ -45,28 +45,28 @@ fn some_trees() -> Vec<RegionTree> {
     ]
 }
 
-fn asked(bins: usize, epsilon: f64, delta: f64, method: &str) -> RangeRequest {
+pub(super) fn asked(bins: usize, epsilon: f64, delta: f64, method: &str) -> RangeRequest {
     let method = MethodChoice::parse(method).unwrap();
     RangeRequest { bins: bins as i64, epsilon, delta, rows_per_unit: 1, method }
 }
 
-fn plan(ranges: RangeRequest, tree: &RegionTree, shares: Option<&[f64]>) -> RegionPlan {
+pub(super) fn plan(ranges: RangeRequest, tree: &RegionTree, shares: Option<&[f64]>) -> RegionPlan {
     let shares = shares.map(<[f64]>::to_vec);
     RegionPlan::new(RegionRequest { ranges, tree: tree.clone(), shares }).unwrap()
 }
 
-fn counted(counts: &[u64]) -> SignedSums {
+pub(super) fn counted(counts: &[u64]) -> SignedSums {
     SignedSums { above: counts.to_vec(), below: None }
 }
 
 /// Falling from the leaves up.
-fn uneven_shares(levels: usize) -> Vec<f64> {
+pub(super) fn uneven_shares(levels: usize) -> Vec<f64> {
     let sum = levels * (levels + 1) / 2;
     (1..=levels).map(|part| part as f64 / sum as f64).collect()
 }
 
 /// Every form of a release over small trees and lines.
-fn cases() -> Vec<(String, RegionTree, RegionPlan)> {
+pub(super) fn cases() -> Vec<(String, RegionTree, RegionPlan)> {
     let mut cases = Vec::new();
     for tree in some_trees() {
         for (method, delta) in [
@@ -176,7 +176,11 @@ fn answers_are_unbiased_with_exactly_the_stated_variances() {
 }
 
 /// The integers that are measured of all regions, each level's with its groups.
-fn measured(plan: &RegionPlan, tree: &RegionTree, sums: &SignedSums) -> Vec<Vec<Vec<i64>>> {
+pub(super) fn measured(
+    plan: &RegionPlan,
+    tree: &RegionTree,
+    sums: &SignedSums,
+) -> Vec<Vec<Vec<i64>>> {
     let bins = sums.above.len() / tree.leaves().len();
     let mut sums = sums.clone();
     let mut all = Vec::new();
@@ -238,7 +242,7 @@ fn no_unit_costs_more_than_is_charged_and_some_unit_costs_it() {
 }
 
 /// Of all levels and regions.
-fn cost_of(plan: &RegionPlan, before: &[Vec<Vec<i64>>], after: &[Vec<Vec<i64>>]) -> f64 {
+pub(super) fn cost_of(plan: &RegionPlan, before: &[Vec<Vec<i64>>], after: &[Vec<Vec<i64>>]) -> f64 {
     let mut sum = 0.0;
     for (level, (before, after)) in before.iter().zip(after).enumerate() {
         let Some(mechanism) = plan.mechanism(level) else { continue };
@@ -248,7 +252,7 @@ fn cost_of(plan: &RegionPlan, before: &[Vec<Vec<i64>>], after: &[Vec<Vec<i64>>])
     sum
 }
 
-fn charged(plan: &RegionPlan) -> f64 {
+pub(super) fn charged(plan: &RegionPlan) -> f64 {
     if plan.delta() > 0.0 { plan.rho() } else { plan.epsilon().value() }
 }
 
@@ -485,7 +489,7 @@ fn released(plan: RegionPlan, counts: &[u64], words: &mut SystemWords) -> Region
     Receipt::uncharged(plan).release(counted(counts), words)
 }
 
-fn random_tree() -> impl Strategy<Value = RegionTree> {
+pub(super) fn random_tree() -> impl Strategy<Value = RegionTree> {
     let fan_outs = prop::collection::vec(prop::collection::vec(1usize..5, 64), 0..4);
     fan_outs.prop_map(|fan_outs| {
         let mut regions = 1;

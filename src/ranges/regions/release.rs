@@ -3,9 +3,12 @@
 use super::level::MeasuredLevel;
 use super::tree::RegionTree;
 use crate::noise::RandomWords;
+use crate::ranges::bins::bounds::BinBounds;
 use crate::ranges::bins::sums::SignedSums;
+use crate::ranges::combined::Part;
 use crate::ranges::measurements::noisy_difference;
-use crate::ranges::mechanism::RangeMechanism;
+use crate::ranges::release::RangeRelease;
+use crate::ranges::released::DpRanges;
 use crate::work::done;
 use std::ops::Range;
 
@@ -13,7 +16,7 @@ use std::ops::Range;
 /// of their parent, those to adjacent ranges to that of both.
 pub struct RegionRelease {
     tree: RegionTree,
-    levels: Vec<Option<Box<dyn RangeMechanism>>>,
+    levels: Vec<Option<MeasuredLevel>>,
     /// squares of coefficients of each region, one for each level
     coefficients: Vec<f64>,
     /// of each region what its level's mechanism answers from
@@ -77,7 +80,6 @@ impl RegionRelease {
         coefficients: Vec<f64>,
         estimates: Vec<f64>,
     ) -> RegionRelease {
-        let levels = levels.into_iter().map(|level| Some(level?.mechanism)).collect();
         RegionRelease { tree, levels, coefficients, estimates }
     }
 
@@ -85,30 +87,59 @@ impl RegionRelease {
         &self.tree
     }
 
+    /// What answers in a region follow from.
+    fn own(&self, region: usize) -> &[f64] {
+        let width = self.estimates.len() / self.tree.regions();
+        &self.estimates[region * width..(region + 1) * width]
+    }
+
+    /// Of the coefficients that the own estimates of each level have in a region's.
+    fn squares(&self, region: usize) -> &[f64] {
+        let levels = self.levels.len();
+        &self.coefficients[region * levels..(region + 1) * levels]
+    }
+
+    /// A region by itself: a histogram over these bins that gives the same answers, with the same
+    /// variances.
+    ///
+    /// # Panics
+    /// If there is no such region, or there are not so many bins.
+    pub fn of_region(&self, region: usize, bounds: BinBounds) -> DpRanges {
+        let parts = self.levels.iter().zip(self.squares(region)).filter_map(|(level, &weight)| {
+            let parameters = level.as_ref()?.parameters.clone();
+            Some(Part { weight, parameters })
+        });
+        let release = RangeRelease::from_parts(parts.collect(), None, self.own(region).to_vec())
+            .expect("measurements by one strategy");
+        assert_eq!(release.bins(), bounds.bins(), "another number of bins");
+        DpRanges::of(bounds, release)
+    }
+
     /// The unbiased estimate of the sum over a range of bins in a region.
     ///
     /// # Panics
     /// If there is no such region, or the range reaches beyond the bins.
     pub fn sum(&self, region: usize, range: Range<usize>) -> f64 {
-        let width = self.estimates.len() / self.tree.regions();
-        let own = &self.estimates[region * width..(region + 1) * width];
+        let own = self.own(region);
         // all levels' mechanisms answer alike; the last one has one
-        self.levels.iter().flatten().last().map_or(0.0, |mechanism| mechanism.answer(own, range))
+        self.levels.iter().flatten().last().map_or(0.0, |level| level.mechanism.answer(own, range))
     }
 
     /// The variances that a range has in a single region of each level, by itself; 0 where nothing
     /// is measured: for [`RegionRelease::variance`].
     pub fn level_variances(&self, range: Range<usize>) -> Vec<f64> {
-        let variance = |level: &Option<Box<dyn RangeMechanism>>| {
-            level.as_ref().map_or(0.0, |mechanism| mechanism.variance(range.clone()))
+        let variance = |level: &Option<MeasuredLevel>| {
+            level.as_ref().map_or(0.0, |level| level.mechanism.variance(range.clone()))
         };
         self.levels.iter().map(variance).collect()
     }
 
     /// The exact variance of [`RegionRelease::sum`] over a range with these variances on the levels.
     pub fn variance(&self, region: usize, level_variances: &[f64]) -> f64 {
-        let levels = self.levels.len();
-        let squares = &self.coefficients[region * levels..(region + 1) * levels];
-        squares.iter().zip(level_variances).map(|(square, variance)| square * variance).sum()
+        self.squares(region)
+            .iter()
+            .zip(level_variances)
+            .map(|(square, variance)| square * variance)
+            .sum()
     }
 }
