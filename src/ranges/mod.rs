@@ -45,7 +45,8 @@ mod trees;
 mod workload;
 
 pub use amounts::{AmountBounds, AmountUnit};
-pub use aware::plan::{AwarePlan, AwareRequest};
+pub use aware::method::BucketMethod;
+pub use aware::plan::{BucketPlan, BucketRequest};
 pub use bins::bounds::{BinBounds, BoundsError};
 pub use bins::counts::{Bins, OtherBins};
 pub use bins::forms::BinsFormatError;
@@ -58,8 +59,8 @@ pub use error::{Dimensions, RangePlanError};
 pub use explain::{ExplainRequest, ExplainedMethod, explain};
 pub use explain_rectangles::{ExplainRectangles, ExplainedRectangles, explain_rectangles};
 pub use limits::{
-    MAX_ADAPTIVE_BINS, MAX_AWARE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_WEIGHTED_BINS,
-    MIN_AWARE_BINS,
+    MAX_ADAPTIVE_BINS, MAX_AWARE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_STRUCTURE_BINS,
+    MAX_WEIGHTED_BINS, MIN_AWARE_BINS,
 };
 pub use measurements::{CountMechanism, Loss, MeasurementGroup, Measurements, Sensitivity};
 pub use mechanism::{RangeMechanism, Split};
