@@ -1,6 +1,6 @@
 //! What a user chooses, in words.
 
-use super::aware::method::BucketMethod;
+use super::bucket_method::BucketMethod;
 use super::error::{Dimensions, RangePlanError};
 use super::method::{MethodChoice, RangeMethod};
 use super::parameters::on_grid;

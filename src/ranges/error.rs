@@ -1,6 +1,6 @@
 //! Why there is no plan.
 
-use super::aware::method::BucketMethod;
+use super::bucket_method::BucketMethod;
 use super::limits::{MAX_BINS, MAX_WEIGHTED_BINS};
 use super::method::RangeMethod;
 use super::trees::budgets::LevelBudgets;

@@ -21,5 +21,5 @@ pub const MIN_AWARE_BINS: usize = 64;
 pub const MAX_AWARE_BINS: usize = 1 << 20;
 
 /// The most bins of which buckets are found one after another, from the costs of all runs of bins: in
-/// about a second, with 25 MB.
+/// a second or so, with 25 MB.
 pub const MAX_STRUCTURE_BINS: usize = 1 << 11;

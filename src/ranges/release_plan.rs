@@ -32,7 +32,7 @@ pub struct ReleaseRequest {
 /// A release of sums, settled from public arguments.
 pub enum ReleasePlan {
     Strategy(RangePlan),
-    Buckets(BucketPlan),
+    Buckets(Box<BucketPlan>),
 }
 
 impl ReleasePlan {
@@ -56,7 +56,7 @@ impl ReleasePlan {
                     None => vec![1; BucketPlan::checked_bins(method, bins)?],
                 };
                 let request = BucketRequest { method, widths, epsilon, rows_per_unit, target };
-                BucketPlan::new(request).map(ReleasePlan::Buckets)
+                BucketPlan::new(request).map(Box::new).map(ReleasePlan::Buckets)
             }
         }
     }

@@ -1,13 +1,13 @@
 //! What a release of buckets will do, settled from public arguments, and the release.
 
 use super::deviations::{self, Deviations};
-use super::method::BucketMethod;
 use super::partition::partition;
 use super::structure::Structure;
 use super::within::within;
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::{Epsilon, PrivacyLoss};
+use crate::ranges::bucket_method::BucketMethod;
 use crate::ranges::buckets::Buckets;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::error::RangePlanError;

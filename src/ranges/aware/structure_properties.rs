@@ -1,12 +1,12 @@
 //! What a row moves of what is selected from, with what probability each is selected, and what it costs.
 
 use super::costs::Costs;
-use super::method::BucketMethod;
 use super::plan::{BucketPlan, BucketRequest};
 use super::structure::candidates;
 use crate::charge::{Costs as _, Receipt};
 use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
+use crate::ranges::bucket_method::BucketMethod;
 use crate::ranges::buckets::Buckets;
 use crate::ranges::measurements::Measurements;
 use crate::ranges::{Loss, TargetRanges};

@@ -1,6 +1,6 @@
 //! The methods that see the data before they measure them, by name.
 
-use crate::ranges::limits::{MAX_AWARE_BINS, MAX_STRUCTURE_BINS};
+use super::limits::{MAX_AWARE_BINS, MAX_STRUCTURE_BINS};
 
 /// How buckets are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +21,11 @@ impl BucketMethod {
         }
     }
 
-    pub(in crate::ranges) fn parse(word: &str) -> Option<BucketMethod> {
+    pub(super) fn parse(word: &str) -> Option<BucketMethod> {
         BucketMethod::ALL.into_iter().find(|method| method.word() == word)
     }
 
-    pub(in crate::ranges) fn most_bins(self) -> usize {
+    pub(super) fn most_bins(self) -> usize {
         match self {
             BucketMethod::Aware => MAX_AWARE_BINS,
             BucketMethod::StructureFirst => MAX_STRUCTURE_BINS,
