@@ -4,7 +4,7 @@ use crate::dawa;
 use crate::histograms::Histogram;
 use crate::{DELTA, EPSILON, SEED};
 use pg_dp::charge::Receipt;
-use pg_dp::ranges::{RangePlanError, ReleaseChoice, ReleasePlan, ReleaseRequest};
+use pg_dp::ranges::{RangePlanError, RangeRelease, ReleaseChoice, ReleasePlan, ReleaseRequest};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -40,10 +40,13 @@ pub struct Errors {
     pub aware_adaptive: f64,
     /// 0 where there is a delta.
     pub dawa: f64,
+    /// Also of buckets; 0 where there is a delta.
+    pub structure_first: f64,
     /// Intervals that hold the truth, adaptive ones and those of buckets, and all of each.
     pub inside: u32,
     pub aware_inside: u32,
     pub aware_adaptive_inside: u32,
+    pub structure_first_inside: u32,
     pub intervals: u32,
 }
 
@@ -54,9 +57,11 @@ impl Errors {
         self.aware += other.aware;
         self.aware_adaptive += other.aware_adaptive;
         self.dawa += other.dawa;
+        self.structure_first += other.structure_first;
         self.inside += other.inside;
         self.aware_inside += other.aware_inside;
         self.aware_adaptive_inside += other.aware_adaptive_inside;
+        self.structure_first_inside += other.structure_first_inside;
         self.intervals += other.intervals;
     }
 }
@@ -74,6 +79,10 @@ impl Case {
 
     pub fn aware(&self) -> &'static str {
         if self.prefixes { "aware:prefix" } else { "aware" }
+    }
+
+    pub fn structure_first(&self) -> &'static str {
+        if self.prefixes { "structure_first:prefix" } else { "structure_first" }
     }
 
     fn plan(&self, bins: usize, method: &str) -> Result<ReleasePlan, RangePlanError> {
@@ -123,6 +132,10 @@ impl Case {
             .collect();
 
         let ranges = self.ranges(bins, &mut random);
+        let structure_first = match self.delta {
+            0.0 => Some(released(self.structure_first(), &mut random)?),
+            _ => None,
+        };
         let mut errors = Errors::default();
         for range in &ranges {
             let truth = exact[range.end] - exact[range.start];
@@ -131,6 +144,8 @@ impl Case {
             errors.unbiased += square(release.sum(range.clone()));
             errors.aware += square(of_buckets.sum(range.clone()));
             errors.aware_adaptive += square(aware.sum(range.clone()));
+            let of = |release: &RangeRelease| square(release.sum(range.clone()));
+            errors.structure_first += structure_first.as_ref().map_or(0.0, of);
             errors.dawa += dawa.as_ref().map_or(0.0, |d| square(d[range.end] - d[range.start]));
         }
         for range in ranges.iter().skip(ranges.len() / 20).step_by(ranges.len() / INTERVALS) {
@@ -143,6 +158,10 @@ impl Case {
             let variance = of_buckets.variance(of(range)).ok_or("no variance")?;
             errors.aware_inside += holds(of_buckets.sum(of(range)), variance);
             errors.aware_adaptive_inside += holds(aware.sum(of(range)), aware.variance(of(range)));
+            if let Some(release) = &structure_first {
+                let variance = release.variance(of(range)).ok_or("no variance")?;
+                errors.structure_first_inside += holds(release.sum(of(range)), variance);
+            }
             errors.intervals += 1;
         }
         Ok(errors)

@@ -83,6 +83,7 @@ fn section(text: &mut String, results: &Results, place: usize, case: &Case) {
     errors("both", &|e| (e.aware_adaptive / e.unbiased).sqrt());
     if case.delta == 0.0 {
         errors("DAWA", &|e| (e.dawa / e.unbiased).sqrt());
+        errors("`structure_first`", &|e| (e.structure_first / e.unbiased).sqrt());
         row("the better of `adaptive` and both over DAWA", &|all| {
             let over = |of: fn(&Errors) -> f64| geometric_mean(all, |e| (of(e) / e.dawa).sqrt());
             format!("{:.3}", over(|e| e.adaptive).min(over(|e| e.aware_adaptive)))
@@ -102,6 +103,9 @@ fn section(text: &mut String, results: &Results, place: usize, case: &Case) {
     intervals("`adaptive`", &|e| e.inside);
     intervals("`aware`", &|e| e.aware_inside);
     intervals("both", &|e| e.aware_adaptive_inside);
+    if case.delta == 0.0 {
+        intervals("`structure_first`", &|e| e.structure_first_inside);
+    }
 }
 
 fn geometric_mean(all: &[&Errors], of: impl Fn(&Errors) -> f64) -> f64 {

@@ -11,6 +11,12 @@ const MOST_LENGTHS: usize = 16;
 /// What two nodes of a length take to be found, in units of [`done`].
 const UNITS_PER_LENGTH: u64 = 4;
 
+/// The length of [`Uneven`] nodes that are whole buckets, as long as each is.
+pub(super) const WHOLE: u32 = 0;
+
+/// What a place between bins takes to be found and answered up to, in units of [`done`].
+const UNITS_PER_PLACE: u64 = 8;
+
 /// No release has such values, which could add up to no number.
 pub(super) const BEYOND_RELEASES: f64 = 1e300;
 
@@ -19,13 +25,13 @@ pub(super) const BEYOND_RELEASES: f64 = 1e300;
 pub(super) struct Buckets {
     /// where the buckets begin, and the number of bins
     ends: Vec<usize>,
-    /// how wide the first 0 ..= N bins are together
-    widths: Vec<u64>,
+    /// how wide the first 0 ..= N bins are together; None where each is as wide
+    widths: Option<Vec<u64>>,
     /// of nodes of some lengths, what [`within`](super::aware) tells
     uneven: Vec<Uneven>,
 }
 
-/// Nodes of a bucket, at multiples of their length: a range that holds the share s of one, by width, is
+/// Nodes of a bucket, at multiples of their length, or [`WHOLE`]: a range that holds the share s of one, by width, is
 /// off by s (1 - s) times the square, in the mean square.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Uneven {
@@ -49,7 +55,7 @@ impl Buckets {
     pub(super) fn new(lengths: impl IntoIterator<Item = usize>, widths: &[u64]) -> Buckets {
         let ends: Vec<usize> = sums(lengths);
         assert_eq!(ends.last(), Some(&widths.len()), "buckets of other bins");
-        Buckets { ends, widths: sums(widths.iter().copied()), uneven: Vec::new() }
+        Buckets { ends, widths: Some(sums(widths.iter().copied())), uneven: Vec::new() }
     }
 
     /// With what is known of how uneven they are.
@@ -57,9 +63,19 @@ impl Buckets {
         Buckets { uneven, ..self }
     }
 
+    /// How wide the bins from one to another are together.
+    fn width(&self, from: usize, to: usize) -> u64 {
+        self.widths.as_ref().map_or((to - from) as u64, |widths| widths[to] - widths[from])
+    }
+
+    /// Of a bin.
+    fn bucket(&self, bin: usize) -> usize {
+        self.ends.partition_point(|end| *end <= bin) - 1
+    }
+
     /// Whether so many bins from there on are of one bucket, which is longer than one.
     pub(super) fn merges(&self, bin: usize, length: usize) -> bool {
-        let bucket = self.ends.partition_point(|end| *end <= bin) - 1;
+        let bucket = self.bucket(bin);
         length > 1 && bin + length <= self.ends[bucket + 1]
     }
 
@@ -68,20 +84,29 @@ impl Buckets {
         if range.is_empty() {
             return 0.0;
         }
-        let of_node = |node: usize, length: usize, square: f64| {
-            let (start, end) = (node * length, (node + 1) * length);
-            if end > self.bins() || !self.merges(start, length) {
+        let of_node = |node: &Range<usize>, square: f64| {
+            if node.end > self.bins() || !self.merges(node.start, node.len()) {
                 return 0.0;
             }
-            let width = |from: usize, to: usize| (self.widths[to] - self.widths[from]) as f64;
-            let share = width(start.max(range.start), end.min(range.end)) / width(start, end);
+            let inside = node.start.max(range.start)..node.end.min(range.end);
+            let width = |bins: &Range<usize>| self.width(bins.start, bins.end) as f64;
+            let share = width(&inside) / width(node);
             square * share * (1.0 - share)
         };
         let of_length = |uneven: &Uneven| {
-            let length = uneven.length as usize;
-            let (first, last) = (range.start / length, (range.end - 1) / length);
-            let rest = if last > first { of_node(last, length, uneven.square) } else { 0.0 };
-            of_node(first, length, uneven.square) + rest
+            let node = |bin: usize| match uneven.length {
+                WHOLE => {
+                    let bucket = self.bucket(bin);
+                    self.ends[bucket]..self.ends[bucket + 1]
+                }
+                length => {
+                    let start = bin - bin % length as usize;
+                    start..start + length as usize
+                }
+            };
+            let (first, last) = (node(range.start), node(range.end - 1));
+            let rest = if last != first { of_node(&last, uneven.square) } else { 0.0 };
+            of_node(&first, uneven.square) + rest
         };
         done(UNITS_PER_LENGTH * self.uneven.len() as u64);
         self.uneven.iter().map(of_length).sum()
@@ -102,11 +127,13 @@ impl Buckets {
         let is_square = |uneven: &Uneven| (0.0..BEYOND_RELEASES).contains(&uneven.square);
         // each longer than the one before, the first longer than a bin
         let nodes = std::iter::once(1).chain(uneven.iter().map(|uneven| uneven.length));
+        let whole = matches!(*uneven, [Uneven { length: WHOLE, .. }]);
         let fit = bins > 0
             && uneven.len() <= MOST_LENGTHS
-            && nodes.is_sorted_by(|a, b| a < b)
+            && (whole || nodes.is_sorted_by(|a, b| a < b))
             && uneven.iter().all(is_square);
-        fit.then(|| Buckets::new(lengths, &vec![1; bins]).with(uneven))
+        // a few bytes can be of a million bins: nothing is made for each
+        fit.then(|| Buckets { ends: sums(lengths), widths: None, uneven })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -115,7 +142,7 @@ impl Buckets {
 
     /// N.
     pub(super) fn bins(&self) -> usize {
-        self.widths.len() - 1
+        self.ends[self.ends.len() - 1]
     }
 
     /// How many bins each has.
@@ -145,11 +172,11 @@ impl Buckets {
     }
 
     fn place(&self, bin: usize) -> Place {
-        let bucket = self.ends.partition_point(|end| *end <= bin) - 1;
+        done(UNITS_PER_PLACE);
+        let bucket = self.bucket(bin);
+        let start = self.ends[bucket];
         let Some(end) = self.ends.get(bucket + 1) else { return Place { bucket, share: 0.0 } };
-        let start = self.widths[self.ends[bucket]];
-        let of = self.widths[*end] - start;
-        Place { bucket, share: (self.widths[bin] - start) as f64 / of as f64 }
+        Place { bucket, share: self.width(start, bin) as f64 / self.width(start, *end) as f64 }
     }
 
     /// The sum of the first so many bins. `up_to`: of the first so many buckets.
@@ -212,8 +239,8 @@ impl Buckets {
     pub(super) fn variances_of_bins(&self, of_buckets: &[f64]) -> Vec<f64> {
         let of_bin = |bin: usize| {
             let Place { bucket, .. } = self.place(bin);
-            let of = self.widths[self.ends[bucket + 1]] - self.widths[self.ends[bucket]];
-            let share = (self.widths[bin + 1] - self.widths[bin]) as f64 / of as f64;
+            let of = self.width(self.ends[bucket], self.ends[bucket + 1]) as f64;
+            let share = self.width(bin, bin + 1) as f64 / of;
             share * share * of_buckets[bucket] + self.bias(&(bin..bin + 1))
         };
         (0..self.bins()).paced().map(of_bin).collect()

@@ -1,5 +1,6 @@
 //! What a user chooses, in words.
 
+use super::bucket_method::BucketMethod;
 use super::error::{Dimensions, RangePlanError};
 use super::method::{MethodChoice, RangeMethod};
 use super::parameters::on_grid;
@@ -49,8 +50,8 @@ impl MethodChoice {
     /// Errors: the words are not of the form above. Whether the number is a possible branching
     /// factor is for the plan to say.
     pub fn parse(text: &str) -> Result<MethodChoice, RangePlanError> {
-        read(text).ok_or_else(|| match ReleaseChoice::aware(text) {
-            Some(_) => RangePlanError::Aware,
+        read(text).ok_or_else(|| match ReleaseChoice::buckets(text) {
+            Some((method, _)) => RangePlanError::Buckets { method },
             None => {
                 let (word, dimensions) = (text.to_string(), Dimensions::One);
                 RangePlanError::Method { word, dimensions }
@@ -84,19 +85,22 @@ impl MethodChoice {
     }
 }
 
-/// What a user asks for, in words: `aware[:<workload>]`, or a [`MethodChoice`].
+/// What a user asks for, in words: `aware[:<workload>]`, `structure_first[:<workload>]`, or a
+/// [`MethodChoice`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReleaseChoice {
     Strategy(MethodChoice),
     /// Of buckets, with a strategy for such ranges.
-    Aware(TargetRanges),
+    Buckets(BucketMethod, TargetRanges),
 }
 
 impl ReleaseChoice {
     /// Errors: the words are others.
     pub fn parse(text: &str) -> Result<ReleaseChoice, RangePlanError> {
-        match ReleaseChoice::aware(text) {
-            Some(workload) => Ok(ReleaseChoice::Aware(TargetRanges::Workload(workload))),
+        match ReleaseChoice::buckets(text) {
+            Some((method, workload)) => {
+                Ok(ReleaseChoice::Buckets(method, TargetRanges::Workload(workload)))
+            }
             None => match read(text) {
                 Some(choice) => Ok(ReleaseChoice::Strategy(choice)),
                 None => Err(RangePlanError::MethodOfRelease { word: text.to_string() }),
@@ -104,19 +108,20 @@ impl ReleaseChoice {
         }
     }
 
-    /// What buckets are to be good for; None for other words.
-    fn aware(text: &str) -> Option<Workload> {
-        match text.split_once(':') {
-            None => (text == "aware").then_some(Workload::All),
-            Some((word, workload)) => (word == "aware").then(|| Workload::parse(workload))?,
-        }
+    /// How buckets are found, and what they are to be good for; None for other words.
+    fn buckets(text: &str) -> Option<(BucketMethod, Workload)> {
+        let (word, workload) = match text.split_once(':') {
+            None => (text, Workload::All),
+            Some((word, workload)) => (word, Workload::parse(workload)?),
+        };
+        Some((BucketMethod::parse(word)?, workload))
     }
 
     /// For all ranges if the words do not say otherwise.
     pub fn target(&mut self) -> &mut TargetRanges {
         match self {
             ReleaseChoice::Strategy(choice) => &mut choice.target,
-            ReleaseChoice::Aware(target) => target,
+            ReleaseChoice::Buckets(_, target) => target,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Why there is no plan.
 
-use super::limits::{MAX_AWARE_BINS, MAX_BINS, MAX_WEIGHTED_BINS};
+use super::bucket_method::BucketMethod;
+use super::limits::{MAX_BINS, MAX_WEIGHTED_BINS};
 use super::method::RangeMethod;
 use super::trees::budgets::LevelBudgets;
 use super::workload::Workload;
@@ -37,14 +38,19 @@ pub enum RangePlanError {
     Bins {
         value: i64,
     },
-    /// No bins, or more than [`MAX_AWARE_BINS`].
-    AwareBins {
+    /// No bins, or more than the method finds buckets of.
+    BucketBins {
+        method: BucketMethod,
         value: i64,
     },
     /// A method that sees the data, where all is settled beforehand.
-    Aware,
+    Buckets {
+        method: BucketMethod,
+    },
     /// Buckets of sums that can be of amounts below 0.
-    AwareOfNegative,
+    BucketsOfNegative {
+        method: BucketMethod,
+    },
     /// No counts, or more than [`MAX_WEIGHTED_BINS`].
     Horizon {
         value: i64,
@@ -118,16 +124,19 @@ impl fmt::Display for RangePlanError {
             RangePlanError::Bins { value } => {
                 write!(f, "the number of bins must be from 1 to {MAX_BINS}, got {value}")
             }
-            RangePlanError::AwareBins { value } => write!(
+            RangePlanError::BucketBins { method, value } => write!(
                 f,
-                "the number of bins for method \"aware\" must be from 1 to {MAX_AWARE_BINS}, got \
-                 {value}"
+                "the number of bins for method \"{}\" must be from 1 to {}, got {value}",
+                method.word(),
+                method.most_bins()
             ),
-            RangePlanError::Aware => {
-                write!(f, "method \"aware\" is one of dp_range_sums and dp_range_release alone")
-            }
-            RangePlanError::AwareOfNegative => {
-                write!(f, "method \"aware\" has no meaning for amounts below 0")
+            RangePlanError::Buckets { method } => write!(
+                f,
+                "method \"{}\" is one of dp_range_sums and dp_range_release alone",
+                method.word()
+            ),
+            RangePlanError::BucketsOfNegative { method } => {
+                write!(f, "method \"{}\" has no meaning for amounts below 0", method.word())
             }
             RangePlanError::Horizon { value } => {
                 write!(f, "horizon must be from 1 to {MAX_WEIGHTED_BINS}, got {value}")
@@ -202,15 +211,22 @@ impl RangePlanError {
     /// What the caller can do about it.
     pub fn hint(&self) -> String {
         match self {
-            RangePlanError::Bins { .. } | RangePlanError::AwareBins { .. } => {
+            RangePlanError::Bins { .. } | RangePlanError::BucketBins { .. } => {
                 "Choose wider bins or narrower bounds.".into()
             }
-            RangePlanError::Aware => {
-                "What it measures depends on the data, so nothing can be told of it beforehand, and it \
-                 has no form for regions. It pays below some ten rows times epsilon for each bin."
-                    .into()
+            RangePlanError::Buckets { method } => {
+                let pays = match method {
+                    BucketMethod::Aware => {
+                        " It pays below some ten rows times epsilon for each bin."
+                    }
+                    BucketMethod::StructureFirst => "",
+                };
+                format!(
+                    "What it measures depends on the data, so nothing can be told of it beforehand, \
+                     and it has no form for regions.{pays}"
+                )
             }
-            RangePlanError::AwareOfNegative => {
+            RangePlanError::BucketsOfNegative { .. } => {
                 "Sum the magnitudes of negative amounts apart, or take another method.".into()
             }
             RangePlanError::Horizon { .. } => {
@@ -269,7 +285,7 @@ impl RangePlanError {
     }
 }
 
-fn valid_methods(dimensions: Dimensions, aware: bool) -> String {
+fn valid_methods(dimensions: Dimensions, buckets: bool) -> String {
     let methods = dimensions.methods();
     let words = listed(methods.iter().copied());
     let mut branching: Vec<RangeMethod> = methods;
@@ -280,9 +296,13 @@ fn valid_methods(dimensions: Dimensions, aware: bool) -> String {
         Dimensions::One => {
             let budgets = LevelBudgets::WORDS.map(|(word, _)| word).join(", ");
             let workloads = Workload::WORDS.map(|(word, _)| word).join(", ");
-            let (words, made_for) = match aware {
-                true => (format!("{words}, aware"), "auto, optimal, minimax and aware"),
-                false => (words, "auto, optimal and minimax"),
+            let seeing = BucketMethod::ALL.map(BucketMethod::word);
+            let (words, made_for) = match buckets {
+                true => (
+                    format!("{words}, {}", seeing.join(", ")),
+                    format!("auto, optimal, minimax, {}", seeing.join(" and ")),
+                ),
+                false => (words, "auto, optimal and minimax".to_string()),
             };
             format!(
                 "Valid methods: auto, {words}; {branching} and {last} also with a branching \

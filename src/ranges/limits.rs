@@ -14,8 +14,12 @@ pub const MAX_WEIGHTED_BINS: usize = 1 << 14;
 /// The most bins of estimates that see the shape: those take about 300 bytes of memory a bin.
 pub const MAX_ADAPTIVE_BINS: usize = 1 << 20;
 
-/// The fewest bins of which buckets are found: of 4 each.
+/// The fewest bins of which buckets are found, by whatever method.
 pub const MIN_AWARE_BINS: usize = 64;
 
 /// The most bins of which buckets are found, by about 100 bytes of memory a bin.
 pub const MAX_AWARE_BINS: usize = 1 << 20;
+
+/// The most bins of which buckets are found one after another, from the costs of all runs of bins: in
+/// a second or so, with 25 MB.
+pub const MAX_STRUCTURE_BINS: usize = 1 << 11;

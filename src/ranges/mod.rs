@@ -14,6 +14,7 @@ mod amounts;
 mod aware;
 mod bins;
 mod bound;
+mod bucket_method;
 mod buckets;
 mod calibration;
 mod cells;
@@ -46,12 +47,13 @@ mod trees;
 mod workload;
 
 pub use amounts::{AmountBounds, AmountUnit};
-pub use aware::plan::{AwarePlan, AwareRequest};
+pub use aware::plan::{BucketPlan, BucketRequest};
 pub use bins::bounds::{BinBounds, BoundsError};
 pub use bins::counts::{Bins, OtherBins};
 pub use bins::forms::BinsFormatError;
 pub use bins::sums::{BinSums, SignedSums};
 pub use bound::svd_bound;
+pub use bucket_method::BucketMethod;
 pub use calibration::Calibration;
 pub use cells::RangeCells;
 pub use choice::ReleaseChoice;
@@ -60,8 +62,8 @@ pub use error::{Dimensions, RangePlanError};
 pub use explain::{ExplainRequest, ExplainedMethod, explain};
 pub use explain_rectangles::{ExplainRectangles, ExplainedRectangles, explain_rectangles};
 pub use limits::{
-    MAX_ADAPTIVE_BINS, MAX_AWARE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_WEIGHTED_BINS,
-    MIN_AWARE_BINS,
+    MAX_ADAPTIVE_BINS, MAX_AWARE_BINS, MAX_BINS, MAX_CONVOLUTION_BINS, MAX_STRUCTURE_BINS,
+    MAX_WEIGHTED_BINS, MIN_AWARE_BINS,
 };
 pub use measurements::{CountMechanism, Loss, MeasurementGroup, Measurements, Sensitivity};
 pub use mechanism::{RangeMechanism, Split};

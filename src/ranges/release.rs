@@ -260,9 +260,9 @@ impl RangeRelease {
             None => None,
             Some((lengths, uneven)) => {
                 // strategies over buckets have Laplace noise, and are set up at once
-                let method = parameters.method();
                 let fit = lengths.len() == parameters.bins()
-                    && (method.adds_up() && method.is_pure() && !takes_work)
+                    && (parameters.method().adds_up() && !takes_work)
+                    && parameters.calibration.epsilons().is_some()
                     && values.iter().all(|value| value.abs() < BEYOND_RELEASES);
                 Some(Buckets::of_lengths(&lengths, uneven, MAX_AWARE_BINS).filter(|_| fit)?)
             }

@@ -1,6 +1,6 @@
 //! What sums over a line of bins are released by: a strategy over the bins, or one that sees the data.
 
-use super::aware::plan::{AwarePlan, AwareRequest};
+use super::aware::plan::{BucketPlan, BucketRequest};
 use super::bins::counts::Bins;
 use super::bins::sums::SignedSums;
 use super::choice::ReleaseChoice;
@@ -17,7 +17,7 @@ use crate::noise::RandomWords;
 pub struct ReleaseRequest {
     /// Their number.
     pub bins: i64,
-    /// See [`AwareRequest::widths`]; None for bins that are as wide.
+    /// See [`BucketRequest::widths`]; None for bins that are as wide.
     pub widths: Option<Vec<u64>>,
     pub epsilon: f64,
     /// 0 for pure epsilon; a method without Gaussian noise leaves it unspent.
@@ -32,7 +32,7 @@ pub struct ReleaseRequest {
 /// A release of sums, settled from public arguments.
 pub enum ReleasePlan {
     Strategy(RangePlan),
-    Aware(AwarePlan),
+    Buckets(Box<BucketPlan>),
 }
 
 impl ReleasePlan {
@@ -45,16 +45,18 @@ impl ReleasePlan {
                 let request = RangeRequest { bins, epsilon, delta, rows_per_unit, method };
                 RangePlan::new(request).map(ReleasePlan::Strategy)
             }
-            ReleaseChoice::Aware(_) if negative => Err(RangePlanError::AwareOfNegative),
-            ReleaseChoice::Aware(target) => {
+            ReleaseChoice::Buckets(method, _) if negative => {
+                Err(RangePlanError::BucketsOfNegative { method })
+            }
+            ReleaseChoice::Buckets(method, target) => {
                 // that delta is one, of which nothing is spent
                 planner::spending(epsilon, delta, rows_per_unit)?;
                 let widths = match widths {
                     Some(widths) => widths,
-                    None => vec![1; AwarePlan::checked_bins(bins)?],
+                    None => vec![1; BucketPlan::checked_bins(method, bins)?],
                 };
-                let request = AwareRequest { widths, epsilon, rows_per_unit, target };
-                AwarePlan::new(request).map(ReleasePlan::Aware)
+                let request = BucketRequest { method, widths, epsilon, rows_per_unit, target };
+                BucketPlan::new(request).map(Box::new).map(ReleasePlan::Buckets)
             }
         }
     }
@@ -63,20 +65,20 @@ impl ReleasePlan {
     pub fn bins(&self) -> usize {
         match self {
             ReleasePlan::Strategy(plan) => plan.parameters().bins(),
-            ReleasePlan::Aware(plan) => plan.bins(),
+            ReleasePlan::Buckets(plan) => plan.bins(),
         }
     }
 
     /// Whether it is to find buckets, and there are too few bins for any.
     pub fn has_too_few_bins(&self) -> bool {
-        matches!(self, ReleasePlan::Aware(plan) if !plan.looks_for_buckets())
+        matches!(self, ReleasePlan::Buckets(plan) if !plan.looks_for_buckets())
     }
 
     /// Whether answers to ranges side by side add up to that to both.
     pub fn adds_up(&self) -> bool {
         match self {
             ReleasePlan::Strategy(plan) => plan.mechanism().adds_up(),
-            ReleasePlan::Aware(_) => true,
+            ReleasePlan::Buckets(_) => true,
         }
     }
 }
@@ -90,7 +92,7 @@ impl ReleasePlan {
     ) -> RangeRelease {
         match self {
             ReleasePlan::Strategy(plan) => plan.draw(above, below, words),
-            ReleasePlan::Aware(plan) => {
+            ReleasePlan::Buckets(plan) => {
                 assert!(below.is_none(), "buckets of amounts below 0");
                 plan.draw(above, words)
             }
@@ -102,7 +104,7 @@ impl Costs for ReleasePlan {
     fn cost(&self) -> Cost {
         match self {
             ReleasePlan::Strategy(plan) => plan.cost(),
-            ReleasePlan::Aware(plan) => plan.cost(),
+            ReleasePlan::Buckets(plan) => plan.cost(),
         }
     }
 }

@@ -158,8 +158,8 @@ mod tests {
     use crate::charge::Receipt;
     use crate::noise::words_from_system;
     use crate::ranges::{
-        Bins, Calibration, MAX_CONVOLUTION_BINS, RangeMethod, ReleaseChoice, ReleasePlan,
-        ReleaseRequest, TargetRanges, Workload,
+        Bins, Calibration, MAX_CONVOLUTION_BINS, NoiseParameter, RangeMethod, ReleaseChoice,
+        ReleasePlan, ReleaseRequest, TargetRanges, Workload,
     };
     use crate::work::watched;
     use proptest::prelude::*;
@@ -199,6 +199,7 @@ mod tests {
             (12, "optimal"),
             (13, "minimax:prefix"),
             (200, "aware:nodes"),
+            (150, "structure_first"),
         ] {
             let value = released(bins, method);
             let text = value.to_text();
@@ -263,6 +264,69 @@ mod tests {
                 .is_none()
             );
         }
+    }
+
+    /// Of buckets: what is no release's.
+    #[test]
+    fn forged_buckets_are_refused() {
+        let stored = |method: &str| {
+            let release = released(200, method).release;
+            let (lengths, uneven) = release.stored_buckets().unwrap();
+            (release.parameters().clone(), lengths, uneven.to_vec(), release.values().to_vec())
+        };
+        let is_read = |parameters: RangeParameters, lengths, uneven, values| {
+            RangeRelease::from_parts(parameters, Some((lengths, uneven)), values).is_some()
+        };
+        for method in ["aware", "structure_first"] {
+            let (parameters, lengths, uneven, values) = stored(method);
+            let read = |uneven: &[(u32, f64)]| {
+                let of =
+                    |(length, square): &(u32, f64)| Uneven { length: *length, square: *square };
+                let uneven = uneven.iter().map(of).collect();
+                is_read(parameters.clone(), lengths.clone(), uneven, values.clone())
+            };
+            assert!(is_read(parameters.clone(), lengths.clone(), uneven, values.clone()));
+            assert!(read(&[(4, 1.0), (16, 1e299)]) && read(&[(0, 1.0)]) && read(&[]));
+            // sums without end; nodes that do not grow; whole buckets beside others
+            for forged in [
+                vec![(4, 1e300)],
+                vec![(4, f64::INFINITY)],
+                vec![(4, f64::NAN)],
+                vec![(4, -1.0)],
+                vec![(1, 1.0)],
+                vec![(4, 1.0), (4, 1.0)],
+                vec![(16, 1.0), (4, 1.0)],
+                vec![(0, 1.0), (4, 1.0)],
+                vec![(0, 1.0), (0, 1.0)],
+                (2..20).map(|length| (length, 1.0)).collect(),
+            ] {
+                assert!(!read(&forged), "{forged:?}");
+            }
+            // Gaussian noise, of a strategy that has either kind
+            let groups = parameters.calibration.groups().unwrap();
+            let noise = NoiseParameter::Gaussian { sigma: 3.0 };
+            let calibration = Calibration::per_group(vec![noise; groups]);
+            let parameters = RangeParameters { calibration, ..parameters };
+            let bins = RangeRelease::from_parts(parameters.clone(), None, values.clone());
+            assert!(bins.is_some());
+            assert!(!is_read(parameters, lengths, Vec::new(), values));
+        }
+    }
+
+    /// A few bytes of a million bins in one bucket: nothing is made for each of those.
+    #[test]
+    fn large_buckets_are_read_at_once() {
+        let release = released(1, "flat").release;
+        let (parameters, values) = (release.parameters().clone(), release.values().to_vec());
+        let read = |length: u32| {
+            let buckets = Some((vec![length], Vec::new()));
+            RangeRelease::from_parts(parameters.clone(), buckets, values.clone())
+        };
+        let release = read(1 << 20).unwrap();
+        assert_eq!(release.bins(), 1 << 20);
+        let (half, all) = (release.sum(0..1 << 19), release.sum(0..1 << 20));
+        assert!((2.0 * half - all).abs() < 1e-9);
+        assert!(read((1 << 20) + 1).is_none() && read(0).is_none() && read(u32::MAX).is_none());
     }
 
     proptest! {

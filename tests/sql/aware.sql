@@ -42,7 +42,23 @@ SELECT epsilon_spent, releases FROM dp_budget('hits');
 SELECT dp_range_release((SELECT bins_agg(bin, 0, 256) FROM hit), 10, method => 'aware', dataset => 'hits') IS NOT NULL AS released;
 SELECT epsilon_spent, releases FROM dp_budget('hits');
 
+-- of as many buckets as are settled beforehand: steps where they are, and of a column, with all that is charged
+CREATE TABLE first_built AS SELECT method, dp_range_release((SELECT bins_agg(bin, 0, 256) FROM hit), 1e5, method => method) AS r FROM unnest('{structure_first,structure_first:prefix}'::text[]) AS method;
+SELECT method, jsonb_array_length(r::jsonb -> 'buckets') AS buckets, r::jsonb #> '{uneven,0,length}' AS of_whole_ones, abs(dp_range_sum(r, '[0,256)') - 2400) < 1 AS near, r::text::dp_ranges::text = r::text AS is_read FROM first_built ORDER BY method;
+SELECT method, (SELECT count(*) FROM dp_unnest(r) AS u WHERE u.stddev >= 0) AS bins, a.stddev <= s.stddev + 1e-9 AS not_less_certain FROM first_built, dp_range_sums(r, '{"[0,100)"}') AS s, dp_range_sums(r, '{"[0,100)"}', 'adaptive') AS a ORDER BY method;
+SELECT count(*) AS answers FROM dp_range_sums('hits', 'bin', ARRAY(SELECT int8range(i, i + 2) FROM generate_series(0, 254, 2) AS i), 10, method => 'structure_first', amount => 'paid', max_amount => 5, name => 'structure');
+SELECT epsilon, delta, key, parameters -> key AS value FROM dp.ledger, jsonb_object_keys(parameters) AS key WHERE id = (SELECT max(id) FROM dp.ledger) AND key IN ('method', 'number_of_buckets', 'selections', 'deviations', 'buckets', 'rows_per_unit') ORDER BY key;
+SELECT epsilon_spent, releases FROM dp_budget('hits');
+SELECT count(*) AS served FROM dp_range_sums('hits', 'bin', ARRAY(SELECT int8range(i, i + 2) FROM generate_series(0, 254, 2) AS i), 10, method => 'structure_first', amount => 'paid', max_amount => 5, name => 'structure');
+SELECT epsilon_spent, releases FROM dp_budget('hits');
+SELECT jsonb_array_length(dp_range_release('[0,63){}', 1, method => 'structure_first')::jsonb -> 'buckets') AS one_by_one;
+
 -- refused, for nothing
+SELECT e.* FROM error_of($$SELECT dp_range_release('[0,2049){}', 1, method => 'structure_first')$$) AS e;
+SELECT bad, e.code, e.message FROM unnest('{structure_first:2,structure_first:,structurefirst}'::text[]) AS bad, error_of(format('SELECT dp_range_release(''[0,9){}'', 1, method => %L)', bad)) AS e;
+SELECT e.* FROM unnest('{1e8,1e-9}'::float8[]) AS epsilon, error_of(format('SELECT dp_range_release(''[0,90){}'', %L, method => ''structure_first'')', epsilon)) AS e;
+SELECT e.code, e.message FROM error_of($$SELECT dp_range_sums('hits', 'bin', '{"[0,9)"}'::int8range[], 1, method => 'structure_first', amount => 'id', max_amount => 3, min_amount => -3)$$) AS e;
+SELECT e.code, e.message FROM error_of($$SELECT dp_explain_ranges(100, 1, methods => '{structure_first}')$$) AS e;
 SELECT e.* FROM error_of($$SELECT dp_range_release('[0,1048577){}', 1, method => 'aware')$$) AS e;
 SELECT bad, e.* FROM unnest('{aware:2,aware:,"aware:all:all",Aware}'::text[]) AS bad, error_of(format('SELECT dp_range_release(''[0,9){}'', 1, method => %L)', bad)) AS e;
 SELECT e.* FROM unnest('{1e7,1e-10,0}'::float8[]) AS epsilon, error_of(format('SELECT dp_range_release(''[0,90){}'', %L, method => ''aware'')', epsilon)) AS e;
@@ -52,7 +68,7 @@ SELECT e.* FROM error_of($$SELECT dp_region_range_sums('hits', 'bin', '{"[0,9)"}
 -- forged ones
 SELECT what, e.* FROM (VALUES ('of other bins', '[1,2]'), ('with no bin', '[0,3]'), ('too many', '[1,1,1,1]'), ('beyond all', '[4294967295,1,1]')) AS f (what, buckets),
        error_of(format('SELECT %L::dp_ranges', jsonb_set(dp_range_release('[0,3){}', 1, method => 'aware')::jsonb, '{buckets}', buckets::jsonb))) AS e;
-SELECT e.code, e.message FROM unnest('{"{\"length\": 0, \"square\": 1}","{\"length\": 4, \"square\": -1}"}'::text[]) AS bad,
+SELECT e.code, e.message FROM unnest('{"{\"length\": 1, \"square\": 1}","{\"length\": 4, \"square\": -1}"}'::text[]) AS bad,
        error_of(format('SELECT %L::dp_ranges', jsonb_set(dp_range_release('[0,3){}', 1, method => 'aware')::jsonb, '{uneven,0}', bad::jsonb))) AS e;
 SELECT e.* FROM error_of(format('SELECT %L::dp_ranges', jsonb_set(dp_range_release('[0,3){}', 1, method => 'tree:2')::jsonb, '{buckets}', '[1,1,1]'))) AS e;
 SELECT epsilon_spent, releases FROM dp_budget('hits');

@@ -81,9 +81,7 @@ impl CountMechanism for Deviations {
     }
 
     fn measure(&self, counts: &[u64]) -> Vec<i64> {
-        let bins = counts.iter().zip(&self.widths);
-        let mut bins: Vec<Bin> =
-            bins.map(|(&count, &width)| Bin { count: count.into(), width: width.into() }).collect();
+        let mut bins = Bin::all(counts, &self.widths);
         let mut merged = bins.clone();
         let (mut sorted, mut measured) = (1, Vec::new());
         for &length in &self.lengths {
@@ -105,9 +103,16 @@ impl CountMechanism for Deviations {
 
 /// Counts are at most 2^62, widths less than 2^63: no product or sum leaves 128 bits.
 #[derive(Debug, Clone, Copy)]
-struct Bin {
-    count: i128,
-    width: i128,
+pub(super) struct Bin {
+    pub(super) count: i128,
+    pub(super) width: i128,
+}
+
+impl Bin {
+    pub(super) fn all(counts: &[u64], widths: &[u64]) -> Vec<Bin> {
+        let bins = counts.iter().zip(widths);
+        bins.map(|(&count, &width)| Bin { count: count.into(), width: width.into() }).collect()
+    }
 }
 
 /// Two halves, each by density, into one.
@@ -140,15 +145,13 @@ fn deviation(bins: &[Bin]) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
     /// By the definition, sorted otherwise.
-    fn deviation(counts: &[u64], widths: &[u64]) -> i64 {
-        let bins = counts.iter().zip(widths);
-        let mut bins: Vec<Bin> =
-            bins.map(|(&count, &width)| Bin { count: count.into(), width: width.into() }).collect();
+    pub(in crate::ranges::aware) fn deviation(counts: &[u64], widths: &[u64]) -> i64 {
+        let mut bins = Bin::all(counts, widths);
         bins.sort_by(|a, b| (a.count * b.width).cmp(&(b.count * a.width)));
         super::deviation(&bins)
     }

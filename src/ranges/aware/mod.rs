@@ -1,8 +1,9 @@
 //! Releases that see the data before they measure them: of buckets of bins instead of bins, where
-//! bins hold alike.
+//! bins hold alike. They are found by one of two methods
+//! ([`BucketMethod`](super::bucket_method::BucketMethod)); [`structure`] tells of the second one.
 //!
-//! With an eighth of the budget it is measured how far the bins of each possible bucket are from a
-//! uniform density ([`deviations`]); what came of that, noisy as it is, decides which buckets are
+//! By the first one, `aware`, it is measured with an eighth of the budget how far the bins of each
+//! possible bucket are from a uniform density ([`deviations`]); what came of that, noisy as it is, decides which buckets are
 //! released ([`partition`]), with the rest of the budget and the best strategy for so many, and their
 //! sums are spread evenly over their bins ([`Buckets`](super::buckets::Buckets)). Fewer counts have
 //! less noise, but what is uneven within a bucket is lost: answers are biased, by how much only the
@@ -18,9 +19,13 @@
 //! moves by 1, and of buckets of few lengths, of which it lies in one each. So the noise is of scale
 //! lengths / epsilon, and whatever is made of it is post-processing.
 
+mod costs;
 mod deviations;
 mod partition;
 pub(super) mod plan;
 #[cfg(test)]
 mod properties;
+mod structure;
+#[cfg(test)]
+mod structure_properties;
 mod within;

@@ -2,28 +2,31 @@
 
 use super::deviations::{self, Deviations};
 use super::partition::partition;
+use super::structure::Structure;
 use super::within::within;
 use crate::charge::{Cost, Costs, Receipt};
-use crate::noise::RandomWords;
+use crate::noise::{RandomWords, ScaleError};
 use crate::privacy::{Epsilon, PrivacyLoss};
+use crate::ranges::bucket_method::BucketMethod;
 use crate::ranges::buckets::Buckets;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::error::RangePlanError;
-use crate::ranges::limits::MAX_AWARE_BINS;
+use crate::ranges::limits::MIN_AWARE_BINS;
 use crate::ranges::measurements::noisy_difference;
 use crate::ranges::plan::RangePlan;
 use crate::ranges::planner;
 use crate::ranges::release::RangeRelease;
 use crate::ranges::spending::{Price, Spending};
 use crate::ranges::workload::TargetRanges;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// Of the budget, for the deviations.
+/// Of the budget, for the deviations of method `aware`.
 const SHARE: f64 = 0.125;
 
 /// What a release of buckets is asked for.
 #[derive(Debug, Clone)]
-pub struct AwareRequest {
+pub struct BucketRequest {
+    pub method: BucketMethod,
     /// Of the bins, each at least 1: bins of even density are taken for alike.
     pub widths: Vec<u64>,
     pub epsilon: f64,
@@ -33,17 +36,19 @@ pub struct AwareRequest {
     pub target: TargetRanges,
 }
 
-/// A release of buckets: what is measured first, and what is left for the strategy.
+/// A release of buckets: what is looked at first, and what is left for the strategy.
 ///
-/// The two measurements compose sequentially, the second after what came of the first: epsilons add
+/// The two compose sequentially, the second after what came of the first: epsilons add
 /// up, and so do the zero-concentrated losses. Which strategy measures the buckets depends on how
 /// many there are, its loss does not. All noise is Laplace's: of few measurements that of a delta is
 /// wider, up to thousands of bins.
 #[derive(Debug)]
-pub struct AwarePlan {
+pub struct BucketPlan {
+    method: BucketMethod,
     price: Price,
-    deviations: Deviations,
-    calibration: Calibration,
+    widths: Vec<u64>,
+    /// None where there are too few bins: each is measured by itself.
+    look: Option<Look>,
     /// On the buckets.
     rest: Spending,
     target: TargetRanges,
@@ -51,32 +56,70 @@ pub struct AwarePlan {
     made_for: String,
 }
 
+/// How buckets are found.
+#[derive(Debug)]
+enum Look {
+    Deviations(Deviations, Calibration),
+    Structure(Structure),
+}
+
+impl Look {
+    /// Also its loss, and what is left for the strategy.
+    ///
+    /// Errors: a noise that cannot be sampled.
+    fn new(
+        method: BucketMethod,
+        widths: &[u64],
+        all: Spending,
+    ) -> Result<(Look, PrivacyLoss, Spending), ScaleError> {
+        match method {
+            BucketMethod::Aware => {
+                let (first, rest) = all.divided(SHARE)?;
+                let lengths = deviations::lengths(widths.len()).len();
+                let shares = vec![1.0 / lengths as f64; lengths];
+                let (price, calibration) = first.on_groups(&shares)?.into_parts();
+                let deviations = Deviations::new(widths.to_vec(), &calibration)?;
+                Ok((Look::Deviations(deviations, calibration), price.loss, rest))
+            }
+            BucketMethod::StructureFirst => {
+                let (structure, loss, rest) = Structure::new(widths.len(), all)?;
+                Ok((Look::Structure(structure), loss, rest))
+            }
+        }
+    }
+
+    fn describe(&self) -> Value {
+        match self {
+            Look::Deviations(deviations, calibration) => {
+                json!({"lengths": deviations.lengths(), "deviations": calibration.describe()})
+            }
+            Look::Structure(structure) => structure.describe(),
+        }
+    }
+}
+
 /// Of the asked ranges, whose strategy is looked for after the charge: so many stand for all.
 const MOST_ASKED: usize = 1 << 12;
 
-impl AwarePlan {
+impl BucketPlan {
     /// Errors: see [`RangePlanError`]; each names its argument.
     ///
     /// # Panics
     /// If a width is 0, or their sum is 2^63 or more.
-    pub fn new(request: AwareRequest) -> Result<AwarePlan, RangePlanError> {
-        let AwareRequest { widths, epsilon, rows_per_unit, target } = request;
-        let bins = AwarePlan::checked_bins(widths.len() as i64)?;
+    pub fn new(request: BucketRequest) -> Result<BucketPlan, RangePlanError> {
+        let BucketRequest { method, widths, epsilon, rows_per_unit, target } = request;
+        let bins = BucketPlan::checked_bins(method, widths.len() as i64)?;
         let wide = widths.iter().try_fold(0i64, |sum, width| sum.checked_add_unsigned(*width));
         assert!(wide.is_some() && !widths.contains(&0), "widths");
         let all = planner::spending(epsilon, 0.0, rows_per_unit)?;
         let scale = |error| RangePlanError::Scale { epsilon, delta: 0.0, error };
-        let (first, calibration, rest) = match deviations::lengths(bins).len() {
-            // no bucket but single bins: there is nothing to find out
-            0 => (PrivacyLoss::of_pure([]), Calibration::per_group(Vec::new()), all),
-            lengths => {
-                let (first, rest) = all.divided(SHARE).map_err(scale)?;
-                let shares = vec![1.0 / lengths as f64; lengths];
-                let (price, calibration) = first.on_groups(&shares).map_err(scale)?.into_parts();
-                (price.loss, calibration, rest)
+        let (look, first, rest) = match bins {
+            ..MIN_AWARE_BINS => (None, PrivacyLoss::of_pure([]), all),
+            _ => {
+                let (look, loss, rest) = Look::new(method, &widths, all).map_err(scale)?;
+                (Some(look), loss, rest)
             }
         };
-        let deviations = Deviations::new(widths, &calibration).map_err(scale)?;
         // so that there is a strategy for as many buckets as may come: each of them by itself
         rest.check_a_count().map_err(scale)?;
         // the levels of a strategy tell no more together than one answer of all of its epsilon
@@ -93,13 +136,17 @@ impl AwarePlan {
                 (TargetRanges::Ranges(some.collect()), made_for)
             }
         };
-        Ok(AwarePlan { price, deviations, calibration, rest, target, made_for })
+        Ok(BucketPlan { method, price, widths, look, rest, target, made_for })
     }
 
     /// Error: there are none, or too many.
-    pub(in crate::ranges) fn checked_bins(bins: i64) -> Result<usize, RangePlanError> {
-        let checked = usize::try_from(bins).ok().filter(|bins| (1..=MAX_AWARE_BINS).contains(bins));
-        checked.ok_or(RangePlanError::AwareBins { value: bins })
+    pub(in crate::ranges) fn checked_bins(
+        method: BucketMethod,
+        bins: i64,
+    ) -> Result<usize, RangePlanError> {
+        let fits = |bins: &usize| (1..=method.most_bins()).contains(bins);
+        let checked = usize::try_from(bins).ok().filter(fits);
+        checked.ok_or(RangePlanError::BucketBins { method, value: bins })
     }
 
     /// What is charged.
@@ -109,17 +156,35 @@ impl AwarePlan {
 
     /// Whether there are enough bins for that.
     pub(in crate::ranges) fn looks_for_buckets(&self) -> bool {
-        !self.deviations.lengths().is_empty()
+        self.look.is_some()
     }
 
     /// N.
     pub fn bins(&self) -> usize {
-        self.deviations.widths().len()
+        self.widths.len()
+    }
+
+    /// Of the deviations of possible buckets, with method `aware`.
+    #[cfg(test)]
+    pub(super) fn deviations(&self) -> Option<&Deviations> {
+        match &self.look {
+            Some(Look::Deviations(deviations, _)) => Some(deviations),
+            _ => None,
+        }
     }
 
     #[cfg(test)]
-    pub(super) fn deviations(&self) -> &Deviations {
-        &self.deviations
+    pub(super) fn target(&self) -> &TargetRanges {
+        &self.target
+    }
+
+    /// Of the selections, with method `structure_first`.
+    #[cfg(test)]
+    pub(super) fn structure(&self) -> Option<&Structure> {
+        match &self.look {
+            Some(Look::Structure(structure)) => Some(structure),
+            _ => None,
+        }
     }
 
     /// The strategy for so many buckets, of which the ranges are those that the target's touch.
@@ -141,33 +206,41 @@ impl AwarePlan {
         words: &mut R,
     ) -> RangeRelease {
         assert_eq!(counts.len(), self.bins(), "counts of another number of bins");
-        let noisy = noisy_difference(&self.deviations, counts, None, words);
-        let per_bucket = f64::from(self.rest.rows_per_unit) / self.rest.epsilon.value();
-        let buckets = partition(&self.deviations, &noisy, per_bucket);
-        let uneven = within(&self.deviations, &noisy, &buckets);
-        let buckets = buckets.with(uneven);
+        let buckets = match &self.look {
+            None => Buckets::new(vec![1; counts.len()], &self.widths),
+            Some(Look::Deviations(deviations, _)) => {
+                let noisy = noisy_difference(deviations, counts, None, words);
+                let per_bucket = f64::from(self.rest.rows_per_unit) / self.rest.epsilon.value();
+                let buckets = partition(deviations, &noisy, per_bucket);
+                let uneven = within(deviations, &noisy, &buckets);
+                buckets.with(uneven)
+            }
+            Some(Look::Structure(structure)) => structure.find(counts, &self.widths, words),
+        };
         self.of_buckets(&buckets).draw(&buckets.counts(counts), None, words).over(buckets)
     }
 }
 
-impl Costs for AwarePlan {
+impl Costs for BucketPlan {
     fn cost(&self) -> Cost {
         let Price { epsilon, delta, loss } = self.price.clone();
         let rest = json!({"noise": "discrete Laplace", "epsilon": self.rest.epsilon.value()});
-        let mechanism = json!({
-            "method": "aware",
+        let mut mechanism = json!({
+            "method": self.method.word(),
             "bins": self.bins(),
-            "lengths": self.deviations.lengths(),
-            "deviations": self.calibration.describe(),
             "buckets": rest,
             "rows_per_unit": self.rest.rows_per_unit,
             "made_for": self.made_for,
         });
+        let look = self.look.as_ref().map(Look::describe);
+        if let (Some(all), Some(Value::Object(look))) = (mechanism.as_object_mut(), look) {
+            all.extend(look);
+        }
         Cost { epsilon, delta, loss, mechanism }
     }
 }
 
-impl<P> Receipt<AwarePlan, P> {
+impl<P> Receipt<BucketPlan, P> {
     /// Measures deviations, then buckets, and adds exact noise to both. `counts`: of rows, one per
     /// bin, or sums of amounts within bounds from 0 on, whose weight the plan is made for.
     ///

@@ -2,22 +2,24 @@
 
 use super::deviations::Deviations;
 use super::partition::partition;
-use super::plan::{AwarePlan, AwareRequest};
+use super::plan::{BucketPlan, BucketRequest};
 use super::within::within;
 use crate::charge::{Costs, Receipt};
 use crate::noise::words_from_system;
 use crate::privacy::rho_of_pure;
-use crate::ranges::buckets::{Buckets, Shares};
+use crate::ranges::bucket_method::BucketMethod;
+use crate::ranges::buckets::{Buckets, Shares, Uneven, WHOLE};
 use crate::ranges::calibration::Calibration;
 use crate::ranges::measurements::{CountMechanism, Measurements};
 use crate::ranges::noise::NoiseParameter;
 use crate::ranges::{Loss, RangePlan, RangeRelease, TargetRanges, Workload, asked};
+use crate::work::watched;
 use proptest::prelude::*;
 use std::ops::Range;
 
-fn request(bins: usize, epsilon: f64, rows_per_unit: u32) -> AwareRequest {
-    let (widths, target) = (vec![1; bins], TargetRanges::ALL);
-    AwareRequest { widths, epsilon, rows_per_unit, target }
+fn request(bins: usize, epsilon: f64, rows_per_unit: u32) -> BucketRequest {
+    let (method, widths, target) = (BucketMethod::Aware, vec![1; bins], TargetRanges::ALL);
+    BucketRequest { method, widths, epsilon, rows_per_unit, target }
 }
 
 fn deviations(widths: Vec<u64>) -> Deviations {
@@ -123,8 +125,9 @@ proptest! {
 /// What is charged covers both measurements, however many buckets there are.
 #[test]
 fn the_price_covers_deviations_and_any_number_of_buckets() {
+    let none = Measurements::one_of_each([], &Calibration::per_group(Vec::new())).unwrap();
     for (bins, epsilon, rows) in [(300, 1.0, 1), (300, 0.01, 1), (70, 2.0, 3), (20, 1.0, 2)] {
-        let plan = AwarePlan::new(request(bins, epsilon, rows)).unwrap();
+        let plan = BucketPlan::new(request(bins, epsilon, rows)).unwrap();
         let cost = plan.cost();
         assert_eq!((cost.epsilon.value(), cost.delta), (epsilon, 0.0));
         let loss = |measurements: &Measurements| match measurements.loss() {
@@ -135,7 +138,8 @@ fn the_price_covers_deviations_and_any_number_of_buckets() {
             let groups = measurements.groups().iter();
             groups.map(|group| rho_of_pure(group.noise.epsilon().unwrap() * f64::from(rows))).sum()
         };
-        let first = plan.deviations().measurements();
+        // none of so few bins
+        let first = plan.deviations().map_or(&none, CountMechanism::measurements);
         for count in 1..=bins {
             let lengths = (1..count).map(|_| 1).chain([bins + 1 - count]);
             let buckets = Buckets::new(lengths, &vec![1; bins]);
@@ -153,9 +157,9 @@ fn the_price_covers_deviations_and_any_number_of_buckets() {
 #[test]
 fn what_has_no_share_is_refused() {
     for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY, 5e-324, 1e-310, 1e-12, 1e9] {
-        assert!(AwarePlan::new(request(70, epsilon, 1)).is_err(), "{epsilon}");
+        assert!(BucketPlan::new(request(70, epsilon, 1)).is_err(), "{epsilon}");
     }
-    assert!(AwarePlan::new(request(70, 1e-6, u32::MAX)).is_err());
+    assert!(BucketPlan::new(request(70, 1e-6, u32::MAX)).is_err());
 }
 
 /// With hardly any noise: what is uniform is one bucket, and nothing else is merged.
@@ -163,7 +167,7 @@ fn what_has_no_share_is_refused() {
 fn buckets_are_where_bins_hold_alike() {
     let mut counts = vec![5; 256];
     counts[64..128].copy_from_slice(&(0..64).map(|i| i * i % 97 * 100).collect::<Vec<u64>>());
-    let plan = AwarePlan::new(request(256, 1e4, 1)).unwrap();
+    let plan = BucketPlan::new(request(256, 1e4, 1)).unwrap();
     let release = Receipt::uncharged(plan).release(&counts, &mut words_from_system().unwrap());
     let (lengths, _) = release.stored_buckets().unwrap();
     let expected: Vec<u32> = [16; 4].into_iter().chain([1; 64]).chain([16; 8]).collect();
@@ -176,7 +180,7 @@ fn buckets_are_where_bins_hold_alike() {
 /// Bins of which no bucket is possible are released as by any strategy, with all of the budget.
 #[test]
 fn few_bins_are_all_measured() {
-    let plan = AwarePlan::new(request(63, 1.0, 1)).unwrap();
+    let plan = BucketPlan::new(request(63, 1.0, 1)).unwrap();
     let release = Receipt::uncharged(plan).release(&[3; 63], &mut words_from_system().unwrap());
     assert_eq!(release.stored_buckets().unwrap().0, [1; 63]);
     let flat = RangePlan::new(asked::ranges(63, 1.0, 0.0, "auto").unwrap()).unwrap();
@@ -222,6 +226,54 @@ fn what_deviates_widens_the_answers_that_cut_it() {
     }
 }
 
+/// A bucket that is a node by itself, of 8 bins, and single bins, of which a range holds none in part.
+#[test]
+fn whole_buckets_widen_the_answers_that_cut_them() {
+    let uneven = vec![Uneven { length: WHOLE, square: 32.0 }];
+    let buckets = Buckets::of_lengths(&[1, 8, 1, 4], uneven, 14).unwrap();
+    for (range, share, other) in
+        [(0..3, 2.0 / 8.0, 0.0), (3..5, 2.0 / 8.0, 0.0), (5..11, 0.5, 0.25)]
+    {
+        let expected = 32.0 * (share * (1.0 - share) + other * (1.0 - other));
+        assert!((buckets.bias(&range) - expected).abs() < 1e-9, "{range:?}");
+    }
+    for range in [0..1, 1..9, 0..14, 9..10, 0..9, 10..14, 3..3] {
+        assert_eq!(buckets.bias(&range), 0.0);
+    }
+}
+
+/// Of ranges that would take a second strategy long to be made for, some thousands.
+#[test]
+fn a_few_asked_ranges_stand_for_many() {
+    let asked = |bins: usize| Workload::All.ranges(bins).collect::<Vec<_>>();
+    let ranges = asked(300);
+    let all = ranges.len();
+    let target = TargetRanges::Ranges(ranges);
+    let plan = BucketPlan::new(BucketRequest { target, ..request(300, 1.0, 1) }).unwrap();
+    let TargetRanges::Ranges(kept) = plan.target() else { panic!("asked ranges") };
+    assert!((2_000..=1 << 12).contains(&kept.len()) && all > 10 * kept.len(), "{}", kept.len());
+    // from one end to the other
+    assert!(kept[0].start == 0 && kept[kept.len() - 1].start > 250);
+    assert_eq!(plan.cost().mechanism["made_for"], format!("{all} ranges"));
+}
+
+/// Single bins' answers are counted as work, also of a release of one bucket.
+#[test]
+fn answers_to_bins_poll() {
+    let plan = BucketPlan::new(request(1 << 16, 0.01, 1)).unwrap();
+    let words = &mut words_from_system().unwrap();
+    let release = Receipt::uncharged(plan).release(&vec![0; 1 << 16], words);
+    let polls = |action: &mut dyn FnMut()| {
+        let mut polls = 0;
+        watched(&mut || polls += 1, action);
+        polls
+    };
+    // two places, and two nodes of seven lengths; two places
+    assert!(polls(&mut || drop(release.variances_of_bins())) >= 30);
+    let every = || (0..1 << 16).map(|bin| release.sum(bin..bin + 1)).sum::<f64>();
+    assert!(polls(&mut || assert!(every().is_finite())) >= 15);
+}
+
 /// 3,000 releases: given the buckets, no mean of the errors is 7 of its standard
 /// deviations off (probability below 1e-11), nor one of their squares (below 1e-7, see
 /// `errors_are_as_stated`).
@@ -235,7 +287,7 @@ fn the_noise_of_answers_is_as_stated() {
     let mut moments = vec![(0.0, 0.0); questions.len()];
     let mut merged = 0;
     for _ in 0..releases {
-        let plan = AwarePlan::new(request(80, 2.0, 1)).unwrap();
+        let plan = BucketPlan::new(request(80, 2.0, 1)).unwrap();
         let release = Receipt::uncharged(plan).release(&counts, &mut words);
         let buckets = buckets_of(&release);
         merged += usize::from(buckets.count() < 80);
@@ -261,9 +313,10 @@ fn the_noise_of_answers_is_as_stated() {
 #[test]
 fn variances_agree() {
     let counts = vec![4; 100];
-    for epsilon in [0.5, 0.05] {
+    for (method, epsilon) in BucketMethod::ALL.into_iter().flat_map(|m| [(m, 0.5), (m, 0.05)]) {
         let target = TargetRanges::Workload(Workload::Prefix);
-        let plan = AwarePlan::new(AwareRequest { target, ..request(100, epsilon, 2) }).unwrap();
+        let request = BucketRequest { method, target, ..request(100, epsilon, 2) };
+        let plan = BucketPlan::new(request).unwrap();
         let release = Receipt::uncharged(plan).release(&counts, &mut words_from_system().unwrap());
         let variance = |range: Range<usize>| release.variance(range).unwrap();
         let same = |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * b.max(1.0), "{a} {b}");
@@ -285,7 +338,7 @@ fn variances_agree() {
             let noise: f64 = shares.iter().zip(&covariances).map(|(s, c)| s * c).sum();
             same(variance(range.clone()), noise + buckets.bias(&range));
         }
-        // of 25 nodes of 4 alike bins some are merged
+        // of 25 nodes of 4 alike bins some are merged, of 10 buckets all but some
         assert!(cut > 0);
         let adaptive = release.adaptive(&[1.0; 100]).unwrap();
         for (bin, of_bin) in adaptive.variances_of_bins().into_iter().enumerate() {

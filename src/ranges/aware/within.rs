@@ -9,8 +9,9 @@
 //! a length in buckets. That is low, as what measured little was merged: its standard error is added.
 
 use super::deviations::{Deviations, FACTOR as PARTS};
-use crate::ranges::buckets::{Buckets, Uneven};
+use crate::ranges::buckets::{Buckets, Uneven, WHOLE};
 use crate::ranges::measurements::CountMechanism;
+use crate::ranges::noise::MeasurementNoise;
 
 /// Mean squares are larger than squares of means: by 2 if excesses were exponentially distributed, by
 /// more on real data; reports/adaptive_accuracy tells how often intervals hold the truth with this.
@@ -34,7 +35,23 @@ pub(super) fn within(deviations: &Deviations, noisy: &[i64], buckets: &Buckets) 
         let error = (group.noise.variance() / count).sqrt();
         let excess = (mean - PARTS as f64 * of_parts).max(0.0) + error;
         of_parts = mean;
-        Uneven { length: length as u32, square: OF_SQUARES * excess * excess / PARTS as f64 }
+        Uneven { length: length as u32, square: square(excess) }
     });
     squares.collect()
+}
+
+fn square(excess: f64) -> f64 {
+    OF_SQUARES * excess * excess / PARTS as f64
+}
+
+/// Where each bucket's own deviation is measured, once there are buckets: the same with their mean, over
+/// those that are longer than a bin.
+pub(super) fn of_whole(lengths: &[usize], noisy: &[i64], noise: &MeasurementNoise) -> Uneven {
+    let longer = lengths.iter().zip(noisy).filter(|(length, _)| **length > 1);
+    let (sum, count) = longer.fold((0.0, 0.0), |(sum, n), (_, y)| (sum + *y as f64, n + 1.0f64));
+    let excess = match count {
+        0.0 => 0.0,
+        _ => (sum / count).max(0.0) + (noise.variance() / count).sqrt(),
+    };
+    Uneven { length: WHOLE, square: square(excess) }
 }
