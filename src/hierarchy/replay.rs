@@ -48,7 +48,9 @@ fn small_tables(leaves: usize) -> Vec<Leaves> {
     let mut tables = vec![vec![]];
     for _ in 0..leaves {
         let small = multisets(if leaves == 1 { 3 } else { 2 });
-        let with = |table: &Leaves, leaf: &Vec<u64>| [table.as_slice(), &[leaf.clone()]].concat();
+        let with = |table: &Leaves, leaf: &Vec<u64>| {
+            [table.as_slice(), std::slice::from_ref(leaf)].concat()
+        };
         tables = tables.iter().flat_map(|t| small.iter().map(|leaf| with(t, leaf))).collect();
     }
     tables.retain(|table| table.iter().any(|leaf| !leaf.is_empty()));
