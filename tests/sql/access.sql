@@ -59,6 +59,8 @@ SELECT * FROM error_of($$SELECT dp_grant('people', NULL)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_team', require_name => NULL)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_nobody')$$);
 SET ROLE dp_test_analyst;
+-- the charges of others' datasets are the owner's to see
+SELECT count(*) AS charges FROM dp.ledger;
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 0.1)$$);
 RESET ROLE;
 
