@@ -272,10 +272,12 @@ mod tests {
         let stored = |method: &str| {
             let release = released(200, method).release;
             let (lengths, uneven) = release.stored_buckets().unwrap();
-            (release.parameters().clone(), lengths, uneven.to_vec(), release.values().to_vec())
+            let parameters = release.parts()[0].parameters.clone();
+            (parameters, lengths, uneven.to_vec(), release.values().to_vec())
         };
         let is_read = |parameters: RangeParameters, lengths, uneven, values| {
-            RangeRelease::from_parts(parameters, Some((lengths, uneven)), values).is_some()
+            let parts = vec![Part::whole(parameters)];
+            RangeRelease::from_parts(parts, Some((lengths, uneven)), values).is_some()
         };
         for method in ["aware", "structure_first"] {
             let (parameters, lengths, uneven, values) = stored(method);
@@ -307,7 +309,8 @@ mod tests {
             let noise = NoiseParameter::Gaussian { sigma: 3.0 };
             let calibration = Calibration::per_group(vec![noise; groups]);
             let parameters = RangeParameters { calibration, ..parameters };
-            let bins = RangeRelease::from_parts(parameters.clone(), None, values.clone());
+            let parts = vec![Part::whole(parameters.clone())];
+            let bins = RangeRelease::from_parts(parts, None, values.clone());
             assert!(bins.is_some());
             assert!(!is_read(parameters, lengths, Vec::new(), values));
         }
@@ -317,10 +320,10 @@ mod tests {
     #[test]
     fn large_buckets_are_read_at_once() {
         let release = released(1, "flat").release;
-        let (parameters, values) = (release.parameters().clone(), release.values().to_vec());
+        let (parts, values) = (release.parts().to_vec(), release.values().to_vec());
         let read = |length: u32| {
             let buckets = Some((vec![length], Vec::new()));
-            RangeRelease::from_parts(parameters.clone(), buckets, values.clone())
+            RangeRelease::from_parts(parts.clone(), buckets, values.clone())
         };
         let release = read(1 << 20).unwrap();
         assert_eq!(release.bins(), 1 << 20);
