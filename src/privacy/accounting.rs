@@ -31,6 +31,13 @@
 //! every transcript: p - e^E q is never positive and this part is 0. In general it is at most D_b,
 //! as basic composition holds for adaptively chosen amounts (Rogers, Roth, Ullman, Vadhan 2016).
 //!
+//! A stream is charged when it is created and answers while other releases are charged and made. So
+//! the steps are interactive mechanisms whose answers are interleaved. Rényi divergences bound each
+//! answer given all before, so that the zCDP view's argument is as above, tick by tick. Filters of
+//! (epsilon, delta) hold for interleaved mechanisms, too, by the same sums (Haney, Shoemate, Tian,
+//! Vadhan, Vyrros, Xu, Zhang 2023, "Concurrent composition for interactive differential privacy with
+//! adaptive privacy-loss parameters", after Lyu 2022 and Vadhan & Zhang 2023).
+//!
 //! What is proved is the rule, with its budget. The number that a view shows on the way is no
 //! guarantee of its own for a sequence that was chosen adaptively (ibid., filters and odometers).
 //!

@@ -6,6 +6,7 @@ use super::gaussian_curve::{GIVEN_UP, Smoothing};
 use num_rational::Ratio;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::f64::consts::PI;
 use std::fmt;
 
 /// A sigma exceeds its formula by this share, 2^-48: 32 units of roundoff for the 5 that the
@@ -61,9 +62,15 @@ impl GaussianBudget {
         GaussianBudget { zcdp: rho, curves: [0.0; GIVEN_UP.len()], given_up: 1.0 }
     }
 
-    /// For one of `k` rows that move the integers together, all of them `k` times as far as one.
+    /// For one of `k` rows that move the integers together, all of them `k` times as far as one; or
+    /// each other ones, where regions have integers of their own.
+    //
+    // In regions of their own they move `k` times as many integers, less far. For each s^2, s^2 and
+    // ln(k) / (2 pi^2) are given up, which has a k-th of its k: so d of them for `k` times as many
+    // integers are what they were. No s^2 is below 1/2, so all that times 1 + ln(k) / pi^2 is enough.
     pub fn of_one_of(self, k: f64) -> GaussianBudget {
-        self.times(1.0 / (k * k))
+        let given_up = self.given_up * (1.0 + k.ln() / (PI * PI));
+        GaussianBudget { given_up, ..self.times(1.0 / (k * k)) }
     }
 
     /// For a part with a share of the loss: whatever its `square`, of the rho that the whole has for
@@ -89,7 +96,8 @@ impl GaussianBudget {
     }
 
     /// The rho for [`gaussian_sigma`] where every measurement has noise by it, the least of all of
-    /// them that for `square`, and a unit of privacy moves at most so many integers.
+    /// them that for `square`, and a unit of privacy moves at most so many integers, or
+    /// [one of several](GaussianBudget::of_one_of) rows does.
     //
     // By a curve the least sigma^2 is square / (2 rho) + s^2, and that of a larger square' is larger in
     // proportion: by more than s^2 above square' / (2 rho), as it has to be.
@@ -240,6 +248,30 @@ mod tests {
                         budget.part(share).rho(square, 99) / (share * budget.rho(square, 99));
                     assert!((ratio - 1.0).abs() < 1e-14, "{epsilon} {square} {share}: {ratio}");
                 }
+            }
+        }
+    }
+
+    /// `k` rows in regions of their own move `k` times as many integers; of their noise so much more is
+    /// given up that they have the same factor and shift.
+    #[test]
+    fn rows_in_regions_of_their_own_keep_the_curve() {
+        let budget = GaussianBudget::new(Epsilon::new(1.0).unwrap(), 1e-6).unwrap();
+        for k in [1.0f64, 2.0, 3.0, 1000.0, 2f64.powi(31)] {
+            let more = k.ln() / (2.0 * PI * PI);
+            for ((given_up, coordinates), curve) in GIVEN_UP.into_iter().zip(budget.curves) {
+                let of_one = Smoothing::new(given_up, coordinates);
+                let of_all = Smoothing::new(given_up + more, k as u64 * coordinates);
+                for epsilon in [0.1, 1.0, 5.0] {
+                    let (one, all) = (of_one.delta(0.3, epsilon), of_all.delta(0.3, epsilon));
+                    assert!(all <= one * (1.0 + 1e-9), "{k} {given_up}: {one} {all}");
+                }
+                let square = 5.0;
+                let alone = GaussianBudget { zcdp: 0.0, ..budget.of_one_of(k) };
+                let sigma = gaussian_sigma(Ratio::from(5), alone.rho(square, coordinates));
+                let left = sigma * sigma - given_up - more;
+                let best = budget.curves.into_iter().fold(curve, f64::max);
+                assert!(left >= square * k * k / (2.0 * best) * (1.0 - 1e-12), "{k}: {left}");
             }
         }
     }

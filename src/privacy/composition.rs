@@ -97,13 +97,15 @@ pub fn gdp_mu(loss: &PrivacyLoss) -> Option<f64> {
 // as that one is convex and ends where it ends it lies below everywhere.
 fn mu_of_pure(epsilon: f64) -> Option<f64> {
     let share = 1.0 / (1.0 + epsilon.exp());
-    let (mut low, mut high): (f64, f64) = (0.0, 60.0);
+    // 2 Phi^-1 of the share at epsilon 600 is below 70
+    let (mut low, mut high): (f64, f64) = (0.0, 70.0);
     for _ in 0..60 {
         let middle = low.midpoint(high);
         let tail = erfc(middle / 2.0 * FRAC_1_SQRT_2) / 2.0;
         if tail > share { low = middle } else { high = middle }
     }
-    (epsilon < 600.0).then_some(high * (1.0 + 1e-12))
+    // the share has 2^-54 of roundoff, and the density there is at least 1/4 where it tells
+    (epsilon < 600.0).then_some(high * (1.0 + 1e-12) + 2e-15)
 }
 
 /// s^2 of a curve that is all but the continuous one.
@@ -215,6 +217,16 @@ mod tests {
             let mu = gdp_mu(&pure(&[epsilon])).unwrap();
             let expected = -2.0 * normal.inverse_cdf(1.0 / (1.0 + f64::exp(epsilon)));
             assert!((mu / expected - 1.0).abs() < 1e-9, "{epsilon}: {mu} {expected}");
+        }
+        // rounded up where it is small, and where the tail hardly has digits
+        for epsilon in [1e-15, 1e-9, 1e-5] {
+            let mu = gdp_mu(&pure(&[epsilon])).unwrap();
+            let exact = epsilon * FRAC_PI_2.sqrt();
+            assert!(mu >= exact && mu < exact + 1e-14, "{epsilon}: {mu} {exact}");
+        }
+        for (epsilon, exact) in [(455.0, 60.045_2), (500.0, 62.968_6), (599.0, 68.966_1)] {
+            let mu = gdp_mu(&pure(&[epsilon])).unwrap();
+            assert!((mu - exact).abs() < 1e-4, "{epsilon}: {mu}");
         }
         let mu = gdp_mu(&gaussian(&[10.0; 4])).unwrap();
         assert!(mu > 0.2 && mu < 0.2 * (1.0 + 3.0 / 97.0), "{mu}");

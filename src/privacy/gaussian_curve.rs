@@ -33,6 +33,15 @@
 //! map is the same for a and b, and the continuous noises differ by mu of their deviations. The
 //! other coordinates have one distribution for both, and drop out.
 //!
+//! # Distances that follow from what was told
+//!
+//! The counts of a stream may follow from ticks that were told before, and so may the a_i. The same
+//! bound holds if sum a_i^2 / (sigma_i^2 - s^2) is at most mu^2 on every path and at most d
+//! coordinates differ on any: the two bounds on K hold for each coordinate given those before, so
+//! they multiply along a transcript; and continuous Gaussian noise whose distances are chosen so is
+//! no easier to tell apart than one of mu (Smith & Thakurta 2022, "Fully adaptive composition for
+//! Gaussian differential privacy").
+//!
 //! The larger s^2 is, the nearer the curve is to the continuous one of the noise that remains.
 
 use libm::erfc;
@@ -84,6 +93,10 @@ pub(super) fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     let (ratio, half) = (epsilon / mu, mu / 2.0);
     let (u, v) = ((ratio - half) * FRAC_1_SQRT_2, (ratio + half) * FRAC_1_SQRT_2);
     let w = ratio.abs() + half;
+    // so far apart, the argument's error would be no small one any more
+    if half > 1e6 {
+        return 1.0;
+    }
     let error = |u: f64| (16.0 + 8.0 * w * (u.abs() + 1.0) + 4.0 * epsilon.abs()) * f64::EPSILON;
     let (above, tail) = (erfc(u) / 2.0, erfc(v) / 2.0);
     let below = epsilon.exp() * tail * (1.0 - error(v)).max(0.0);

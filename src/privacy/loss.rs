@@ -45,8 +45,8 @@ impl PrivacyLoss {
         self
     }
 
-    /// Of a release made in so many parts, each with its share of the Gaussian noise's loss: the noise
-    /// of a part is no less.
+    /// Of a release made in so many parts, each with its share of the Gaussian noise's loss on integers
+    /// of its own: the noise of a part is no less.
     pub fn in_parts(mut self, parts: u64) -> PrivacyLoss {
         if let Some(gaussian) = &mut self.gaussian {
             gaussian.coordinates = gaussian.coordinates.saturating_mul(parts);

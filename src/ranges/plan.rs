@@ -109,13 +109,17 @@ impl<P: Parameters> Plan<P> {
 
 impl RangePlan {
     /// The plan divided into parts that compose sequentially, one for each share that is not 0: the
-    /// same measurements, of which a part may be made once, with the noise of its share of the
-    /// budget. With it the price of all of them: that of the plan, but for a loss of more and smaller
-    /// parts.
+    /// same measurements, of which a part may be made once for each of several regions, with the noise
+    /// of its share of the budget. With it the price of all of them: that of the plan, but for a loss
+    /// of more and smaller parts. `rows`: how many a unit of privacy has, each in any region.
     //
     // The epsilon or rho of a part errs by less than 16 units of roundoff, 2^-53, the sum of n shares
     // by less than n: together within n margins, each of which is 32.
-    pub(super) fn divided(&self, shares: &[f64]) -> (Price, Vec<Option<RangeParameters>>) {
+    pub(super) fn divided(
+        &self,
+        shares: &[f64],
+        rows: u32,
+    ) -> (Price, Vec<Option<RangeParameters>>) {
         let sum: f64 = shares.iter().sum();
         let margin = MARGIN * shares.len() as f64;
         let part = |share: &f64| {
@@ -128,7 +132,7 @@ impl RangePlan {
             Some(epsilons) => {
                 PrivacyLoss::of_pure(epsilons.concat().into_iter().map(|e| e * (1.0 + margin)))
             }
-            None => self.price.loss.clone().in_parts(parts.len() as u64),
+            None => self.price.loss.clone().in_parts(parts.len() as u64 * u64::from(rows)),
         };
         (Price { loss, ..self.price.clone() }, parts)
     }

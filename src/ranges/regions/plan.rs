@@ -50,7 +50,7 @@ impl RegionPlan {
             return Err(RangePlanError::NotAdding { method });
         }
         check_size(&tree, usize::try_from(ranges.bins).unwrap_or(0))?;
-        let (epsilon, delta) = (ranges.epsilon, ranges.delta);
+        let (epsilon, delta, rows) = (ranges.epsilon, ranges.delta, ranges.rows_per_unit);
         let target = ranges.method.target.clone();
         let shapes = Shapes::of(&tree);
         if let Some(shares) = &shares {
@@ -68,7 +68,7 @@ impl RegionPlan {
         };
         let plan = RangePlan::of_least(ranges, RangeMethod::adds_up, mean_variance)?;
         let shares = shares_of(&precision_of_share(&plan, &target));
-        let (price, parts) = plan.divided(&shares);
+        let (price, parts) = plan.divided(&shares, rows);
         let measured = |parameters: Option<RangeParameters>| {
             let Some(parameters) = parameters else { return Ok(None) };
             poll();

@@ -384,7 +384,7 @@ fn the_mean_is_at_most_that_of_levels_by_themselves_and_of_bottom_up() {
                 let of_levels = mean(1.0 / levels as f64);
                 // with Gaussian noise it is the rho that is divided
                 let whole = RangePlan::new(asked(bins, epsilon, delta, method)).unwrap();
-                let (_, parts) = whole.divided(&vec![1.0; levels]);
+                let (_, parts) = whole.divided(&vec![1.0; levels], 1);
                 let part = crate::ranges::Parameters::mechanism(parts[0].as_ref().unwrap());
                 let of_levels = of_levels.min(part.unwrap().mean_over(&target));
                 let bottom_up = mean(1.0) * (levels * tree.leaves().len()) as f64;
