@@ -92,7 +92,8 @@ BEGIN
                   HINT = 'The view dp.release_regions lists the regions, each with its path.';
     ELSIF EXISTS (SELECT FROM dp.releases AS r
                    WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
-                     AND r.function IN ('dp_region_range_sums', 'dp_rectangle_sums')) THEN
+                     AND r.function IN ('dp_region_range_sums', 'dp_rectangle_sums',
+                                        'dp_grid_release')) THEN
         RAISE 'release "%" of dataset "%" is of ranges by region or of rectangles: no plot of these',
               $2, $1
             USING ERRCODE = 'feature_not_supported',

@@ -45,6 +45,7 @@ pub(crate) enum Function {
     ExplainRectangles,
     ExplainRegionRanges,
     ExplainStream,
+    GridRelease,
     HierarchyConsistent,
     HierarchyIntervals,
     HierarchyRelease,
@@ -60,13 +61,14 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 19] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
         "dp_explain_rectangles",
         "dp_explain_region_ranges",
         "dp_explain_stream",
+        "dp_grid_release",
         "dp_hierarchy_consistent",
         "dp_hierarchy_intervals",
         "dp_hierarchy_release",
