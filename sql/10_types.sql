@@ -86,6 +86,48 @@ COMMENT ON FUNCTION @extschema@.dp_ranges_recv(internal) IS 'binary input of dp_
 COMMENT ON FUNCTION @extschema@.dp_ranges_send(@extschema@.dp_ranges) IS
     'binary output of dp_ranges';
 
+CREATE TYPE @extschema@.grid;
+CREATE FUNCTION @extschema@.grid_in(cstring) RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.grid_out(@extschema@.grid) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'grid_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.grid_recv(internal) RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.grid_send(@extschema@.grid) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'grid_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.grid (
+    INPUT = @extschema@.grid_in, OUTPUT = @extschema@.grid_out,
+    RECEIVE = @extschema@.grid_recv, SEND = @extschema@.grid_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended
+);
+COMMENT ON TYPE @extschema@.grid IS
+    'exact, CONFIDENTIAL counts: how many rows there are in each cell of a grid of bins';
+COMMENT ON FUNCTION @extschema@.grid_in(cstring) IS 'text input of grid';
+COMMENT ON FUNCTION @extschema@.grid_out(@extschema@.grid) IS 'text output of grid';
+COMMENT ON FUNCTION @extschema@.grid_recv(internal) IS 'binary input of grid';
+COMMENT ON FUNCTION @extschema@.grid_send(@extschema@.grid) IS 'binary output of grid';
+
+CREATE TYPE @extschema@.dp_grid;
+CREATE FUNCTION @extschema@.dp_grid_in(cstring) RETURNS @extschema@.dp_grid
+    AS 'MODULE_PATHNAME', 'dp_grid_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_grid_out(@extschema@.dp_grid) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_grid_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_grid_recv(internal) RETURNS @extschema@.dp_grid
+    AS 'MODULE_PATHNAME', 'dp_grid_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_grid_send(@extschema@.dp_grid) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_grid_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.dp_grid (
+    INPUT = @extschema@.dp_grid_in, OUTPUT = @extschema@.dp_grid_out,
+    RECEIVE = @extschema@.dp_grid_recv, SEND = @extschema@.dp_grid_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd'
+);
+COMMENT ON TYPE @extschema@.dp_grid IS
+    'released, differentially private counts of the cells of a grid, which answer any rectangle';
+COMMENT ON FUNCTION @extschema@.dp_grid_in(cstring) IS 'text input of dp_grid';
+COMMENT ON FUNCTION @extschema@.dp_grid_out(@extschema@.dp_grid) IS 'text output of dp_grid';
+COMMENT ON FUNCTION @extschema@.dp_grid_recv(internal) IS 'binary input of dp_grid';
+COMMENT ON FUNCTION @extschema@.dp_grid_send(@extschema@.dp_grid) IS 'binary output of dp_grid';
+
 -- there is no cast between confidential and released types, on purpose
 CREATE FUNCTION @extschema@.coco_to_jsonb(@extschema@.coco) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'coco_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -113,5 +155,20 @@ CREATE CAST (@extschema@.dp_ranges AS jsonb)
     WITH FUNCTION @extschema@.dp_ranges_to_jsonb(@extschema@.dp_ranges);
 COMMENT ON CAST (@extschema@.dp_ranges AS jsonb) IS
     'what was released: bounds, method, parameters, running sums of the noisy counts';
-
+CREATE FUNCTION @extschema@.grid_to_jsonb(@extschema@.grid) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'grid_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.grid_to_jsonb(@extschema@.grid) IS
+    'inside of the cast to jsonb';
+CREATE CAST (@extschema@.grid AS jsonb)
+    WITH FUNCTION @extschema@.grid_to_jsonb(@extschema@.grid);
+COMMENT ON CAST (@extschema@.grid AS jsonb) IS
+    '{"row_lo": lo, "row_hi": hi, "column_lo": lo, "column_hi": hi, "counts": {"row/column": count, ...}}';
+CREATE FUNCTION @extschema@.dp_grid_to_jsonb(@extschema@.dp_grid) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'dp_grid_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.dp_grid_to_jsonb(@extschema@.dp_grid) IS
+    'inside of the cast to jsonb';
+CREATE CAST (@extschema@.dp_grid AS jsonb)
+    WITH FUNCTION @extschema@.dp_grid_to_jsonb(@extschema@.dp_grid);
+COMMENT ON CAST (@extschema@.dp_grid AS jsonb) IS
+    'what was released: bounds, method, parameters, the sums over the rectangles from the first cell';
 

@@ -59,4 +59,30 @@ CREATE AGGREGATE @extschema@.bins_agg(b @extschema@.bins) (
 COMMENT ON AGGREGATE @extschema@.bins_agg(@extschema@.bins) IS
     'exact counts of several values of type bins with the same bounds and largest amount';
 
+CREATE FUNCTION @extschema@.grid_add(
+        @extschema@.grid, row_bin bigint, column_bin bigint, row_bounds int8range,
+        column_bounds int8range)
+    RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.grid_add(
+        @extschema@.grid, bigint, bigint, int8range, int8range) IS
+    'counts one row in its cell';
+CREATE FUNCTION @extschema@.grid_merge(@extschema@.grid, @extschema@.grid) RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_merge_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.grid_merge(@extschema@.grid, @extschema@.grid) IS
+    'adds counts to others with the same bounds';
+
+CREATE AGGREGATE @extschema@.grid_agg(
+        row_bin bigint, column_bin bigint, row_bounds int8range, column_bounds int8range) (
+    SFUNC = @extschema@.grid_add, STYPE = @extschema@.grid,
+    COMBINEFUNC = @extschema@.grid_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.grid_agg(bigint, bigint, int8range, int8range) IS
+    'exact counts of the cells of a grid of bins, one input row each';
+CREATE AGGREGATE @extschema@.grid_agg(g @extschema@.grid) (
+    SFUNC = @extschema@.grid_merge, STYPE = @extschema@.grid,
+    COMBINEFUNC = @extschema@.grid_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
+    'exact counts of several values of type grid with the same bounds';
 

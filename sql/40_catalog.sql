@@ -338,6 +338,12 @@ CREATE TABLE dp.release_rectangle (
 COMMENT ON TABLE dp.release_rectangle IS
     'the sums of stored releases of rectangles, which dp.rectangle_rows shows';
 
+CREATE TABLE dp.release_grid (
+    release bigint PRIMARY KEY REFERENCES dp.release,
+    grid @extschema@.dp_grid NOT NULL
+);
+COMMENT ON TABLE dp.release_grid IS 'stored releases of grids, which dp.release_grids shows';
+
 -- What is asked of all regions is stored once.
 CREATE TABLE dp.release_range (
     release bigint NOT NULL REFERENCES dp.release,
@@ -424,6 +430,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.release_measurement', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_sum', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_bins', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_rectangle', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_grid', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_range', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_sums', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_bins', '');

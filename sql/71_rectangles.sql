@@ -26,3 +26,35 @@ CREATE FUNCTION @extschema@.dp_explain_rectangles(
     LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION @extschema@.dp_explain_rectangles(bigint, bigint, float8, float8, text[]) IS
     'the exact variance of the answers of each method over all rectangles of a grid';
+
+CREATE FUNCTION @extschema@.dp_grid_release(
+        g @extschema@.grid, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
+        dataset text DEFAULT NULL, name text DEFAULT NULL)
+    RETURNS @extschema@.dp_grid
+    AS 'MODULE_PATHNAME', 'dp_grid_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_grid_release(
+        @extschema@.grid, float8, float8, text, text, text) IS
+    'releases counts of cells with (epsilon, delta)-differential privacy for one row more or less';
+
+CREATE FUNCTION @extschema@.dp_rectangle_sum(
+        g @extschema@.dp_grid, row_range int8range, column_range int8range)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'dp_rectangle_sum_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION @extschema@.dp_rectangle_sum(@extschema@.dp_grid, int8range, int8range) IS
+    'how many rows lie in a rectangle, estimated from a release';
+CREATE FUNCTION @extschema@.dp_rectangle_sums(
+        g @extschema@.dp_grid, row_ranges int8range[], column_ranges int8range[])
+    RETURNS TABLE (row_range int8range, column_range int8range, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_rectangle_sums_of_grid_wrapper'
+    LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION @extschema@.dp_rectangle_sums(
+        @extschema@.dp_grid, int8range[], int8range[]) IS
+    'how many rows lie in each of the rectangles, estimated from a release';
+CREATE FUNCTION @extschema@.dp_unnest(g @extschema@.dp_grid)
+    RETURNS TABLE (row_bin bigint, column_bin bigint, value float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_unnest_grid_wrapper'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
+COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_grid) IS
+    'every cell with the estimate of its count and the standard deviation of the noise';
+

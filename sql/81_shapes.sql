@@ -171,12 +171,22 @@ COMMENT ON COLUMN dp.range_rows.stddev IS 'the standard deviation of its noise, 
 COMMENT ON COLUMN dp.range_rows.low IS 'the lower end of a band that holds the truth in 90 % of cases';
 COMMENT ON COLUMN dp.range_rows.high IS 'the upper end of that band';
 
+CREATE VIEW dp.rectangle_answer AS
+    SELECT s.release, s.row_lower, s.row_upper, s.column_lower, s.column_upper, s.sum, s.stddev
+      FROM dp.release_rectangle AS s
+    UNION ALL
+    SELECT q.release, c.row_bin, c.row_bin + 1, c.column_bin, c.column_bin + 1, c.value, c.stddev
+      FROM dp.release_grid AS q CROSS JOIN LATERAL @extschema@.dp_unnest(q.grid) AS c;
+COMMENT ON VIEW dp.rectangle_answer IS
+    'behind dp.rectangle_rows, the sums of stored releases, whoever they are for';
+
 CREATE VIEW dp.rectangle_rows WITH (security_barrier) AS
     SELECT r.dataset, r.release, s.row_lower, s.row_upper, s.column_lower, s.column_upper, s.sum,
            s.stddev, s.sum - 1.6448536269514722 * s.stddev AS low,
            s.sum + 1.6448536269514722 * s.stddev AS high
-      FROM dp.shown_release AS r JOIN dp.release_rectangle AS s ON s.release = r.id;
-COMMENT ON VIEW dp.rectangle_rows IS 'the sums of all stored releases of rectangles';
+      FROM dp.shown_release AS r JOIN dp.rectangle_answer AS s ON s.release = r.id;
+COMMENT ON VIEW dp.rectangle_rows IS
+    'the sums of all stored releases of rectangles, and the cells of those that answer any rectangle';
 COMMENT ON COLUMN dp.rectangle_rows.dataset IS 'the dataset that it was released from';
 COMMENT ON COLUMN dp.rectangle_rows.release IS 'the name of the release';
 COMMENT ON COLUMN dp.rectangle_rows.row_lower IS
@@ -245,6 +255,16 @@ COMMENT ON COLUMN dp.release_ranges.release IS 'the name of the release';
 COMMENT ON COLUMN dp.release_ranges.released_at IS 'when it was stored';
 COMMENT ON COLUMN dp.release_ranges.ranges IS 'what dp_range_release gave';
 
+CREATE VIEW dp.release_grids WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, q.grid
+      FROM dp.shown_release AS r JOIN dp.release_grid AS q ON q.release = r.id;
+COMMENT ON VIEW dp.release_grids IS
+    'the stored releases that answer any rectangle, each as one value for dp_rectangle_sums';
+COMMENT ON COLUMN dp.release_grids.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.release_grids.release IS 'the name of the release';
+COMMENT ON COLUMN dp.release_grids.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.release_grids.grid IS 'what dp_grid_release gave';
+
 CREATE VIEW dp.release_region_ranges WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, pg_catalog.cardinality(g.path) AS level,
            coalesce(r.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
@@ -266,7 +286,7 @@ COMMENT ON COLUMN dp.release_region_ranges.ranges IS 'what dp_region_range_relea
 
 GRANT SELECT ON
     dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges,
-    dp.rectangle_rows, dp.region_range_rows, dp.release_region_ranges
+    dp.rectangle_rows, dp.release_grids, dp.region_range_rows, dp.release_region_ranges
     TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
@@ -321,7 +341,7 @@ BEGIN
             RAISE 'release "%" of dataset "%" does not exist', release, dataset
                 USING ERRCODE = 'undefined_object',
                       HINT = 'The view dp.releases lists the stored releases.';
-        ELSIF function = 'dp_rectangle_sums' THEN
+        ELSIF function IN ('dp_rectangle_sums', 'dp_grid_release') THEN
             RAISE 'release "%" of dataset "%" has rectangles, which have no such view',
                   release, dataset
                 USING ERRCODE = 'invalid_parameter_value',

@@ -43,7 +43,7 @@ CREATE VIEW dp.release_line AS
                              s.column_upper,
                              pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
-      FROM dp.release_rectangle AS s
+      FROM dp.rectangle_answer AS s
     UNION ALL
     SELECT s.release, 'path,grain,lower_bound,upper_bound,sum,stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s', dp.csv(s.path::text), s.grain, s.lower_bound,
@@ -68,7 +68,8 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
            pg_catalog.jsonb_build_object(
                'release', jsonb_strip_nulls(jsonb_build_object(
                    'dataset', r.dataset, 'name', r.release, 'function', c.function,
-                   'counted_by', CASE WHEN c.function IN ('dp_coco_histogram', 'dp_range_release')
+                   'counted_by', CASE WHEN c.function IN ('dp_coco_histogram', 'dp_range_release',
+                                                          'dp_grid_release')
                                       THEN 'the caller, who may read the private table' END,
                    'charged_at', t.charged_at, 'charged_by', c.charged_by,
                    'stored_at', t.stored_at, 'status', r.status, 'title', r.title,

@@ -93,7 +93,7 @@ BEGIN
     ELSIF EXISTS (SELECT FROM dp.releases AS r
                    WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
                      AND r.function IN ('dp_region_range_sums', 'dp_region_range_release',
-                                        'dp_rectangle_sums')) THEN
+                                        'dp_rectangle_sums', 'dp_grid_release')) THEN
         RAISE 'release "%" of dataset "%" is of ranges by region or of rectangles: no plot of these',
               $2, $1
             USING ERRCODE = 'feature_not_supported',

@@ -106,8 +106,8 @@ impl Parameters for RangeParameters {
     }
 }
 
-/// A method for sums over rectangles with everything settled.
-#[derive(Debug, Clone, PartialEq)]
+/// A method for sums over rectangles with everything settled; stored as those for ranges are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlaneParameters {
     pub(super) method: RangeMethod,
     pub(super) grid: CellGrid,
@@ -129,6 +129,21 @@ impl PlaneParameters {
     pub fn branching(&self) -> Option<u32> {
         self.method.descriptor().has_tree().then_some(self.branching)
     }
+
+    fn settings(&self) -> GridSettings<'_> {
+        GridSettings { grid: self.grid, branching: self.branching, calibration: &self.calibration }
+    }
+
+    /// Whether there is a mechanism of these numbers of cells, branches and groups.
+    pub(super) fn fit_together(&self) -> bool {
+        let grid = CellGrid::new(self.grid.rows(), self.grid.columns());
+        let method = self.method.descriptor().on_grid();
+        grid.zip(method).is_some_and(|(grid, method)| {
+            grid.longer_side() <= method.longest_side()
+                && self.branching >= 2
+                && method.fits(self.settings())
+        })
+    }
 }
 
 /// # Panics
@@ -141,8 +156,7 @@ impl Parameters for PlaneParameters {
     type Mechanism = dyn PlaneMechanism;
 
     fn mechanism(&self) -> Result<Box<dyn PlaneMechanism>, ScaleError> {
-        let PlaneParameters { method, grid, branching, ref calibration } = *self;
-        on_grid(method).mechanism(GridSettings { grid, branching, calibration })
+        on_grid(self.method).mechanism(self.settings())
     }
 
     fn describe(&self) -> Value {

@@ -4,8 +4,10 @@ use super::bins::sums::SignedSums;
 use super::calibration::Calibration;
 use super::measurements::CountMechanism;
 use super::parameters::{Parameters, PlaneParameters, RangeParameters};
+use super::plane::cell_counts::CellCounts;
 use super::plane::release::PlaneRelease;
 use super::release::RangeRelease;
+use super::released_grid::DpGrid;
 use super::spending::{MARGIN, Price, Priced};
 use crate::charge::{Cost, Costs, Receipt};
 use crate::noise::{RandomWords, ScaleError};
@@ -181,6 +183,24 @@ impl<P> Receipt<PlanePlan, P> {
         let Plan { parameters, mechanism, .. } = self.into_mechanism();
         assert_eq!(counts.len(), parameters.grid().cells(), "counts of another number of cells");
         PlaneRelease::draw(mechanism, counts, None, words)
+    }
+
+    /// Measures and adds exact noise, for a value that answers later.
+    ///
+    /// # Panics
+    /// If the counts are those of another grid.
+    pub fn release_cells<R: RandomWords + ?Sized>(
+        self,
+        truth: &CellCounts,
+        words: &mut R,
+    ) -> DpGrid {
+        let Plan { parameters, mechanism, .. } = self.into_mechanism();
+        let bounds = truth.bounds();
+        let (rows, columns) = (bounds.rows().bins(), bounds.columns().bins());
+        let grid = parameters.grid();
+        assert_eq!((grid.rows(), grid.columns()), (rows, columns), "counts of another grid");
+        let release = PlaneRelease::draw(mechanism, truth.counts(), None, words);
+        DpGrid::of(bounds, parameters, release)
     }
 
     /// Measures sums of amounts and adds exact noise. `sums`: one per cell, row by row of the grid,

@@ -1,4 +1,4 @@
-//! `coco_agg` and `bins_agg` in both forms, and the release aggregate in one step.
+//! `coco_agg`, `bins_agg` and `grid_agg` in both forms, and the release aggregate in one step.
 
 use super::histogram::{DEFAULT_MAX_SIZE, DEFAULT_METHOD, HistogramRequest, release};
 use crate::coco::{Coco, DpCoco, Tally};
@@ -6,9 +6,9 @@ use crate::pg::errors::{Result, error, internal, invalid, required};
 use crate::pg::release::order::uncharged;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::expanded::StateDatum;
-use crate::pg::values::interval::checked_bounds;
+use crate::pg::values::interval::{SqlRange, both_ends, checked_bounds};
 use crate::pg::values::running::{Aggregation, Running};
-use crate::ranges::Bins;
+use crate::ranges::{Bins, CellCounts, GridBounds};
 use pgrx::prelude::*;
 
 /// Adds one group to a histogram: the transition function of `coco_agg(size)`.
@@ -138,6 +138,70 @@ fn bins_merge(
                 error.to_string(),
                 "Only values of type bins with the same bounds and largest amount add up.",
             )
+        })
+    })
+}
+
+/// Counts one row in its cell: the transition function of
+/// `grid_agg(row_bin, column_bin, row_bounds, column_bounds)`. What lies outside of the bounds counts
+/// in the nearest cell, a row with a NULL for either bin not at all.
+#[pg_extern(immutable, parallel_safe)]
+fn grid_add(
+    state: Option<StateDatum<CellCounts>>,
+    row_bin: Option<i64>,
+    column_bin: Option<i64>,
+    row_bounds: Option<SqlRange>,
+    column_bounds: Option<SqlRange>,
+    aggregation: Aggregation,
+) -> Result<StateDatum<CellCounts>> {
+    let ends = |bounds: Option<SqlRange>, argument: &str| {
+        both_ends(required(bounds, argument)?.half_open(), argument)
+    };
+    let rows = ends(row_bounds, "row_bounds")?;
+    let columns = ends(column_bounds, "column_bounds")?;
+    let count = |cells: &mut CellCounts| {
+        if let Some((row, column)) = row_bin.zip(column_bin) {
+            cells.add_record(row, column);
+        }
+    };
+    let Some(state) = state else {
+        let axis = |(lo, hi)| checked_bounds(lo, hi);
+        let bounds = GridBounds::new(axis(rows)?, axis(columns)?).map_err(|problem| {
+            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
+                .set_hint("Use wider bins, for example bin / 10, or closer bounds.")
+        })?;
+        let mut cells = CellCounts::empty(bounds);
+        count(&mut cells);
+        return StateDatum::expand(cells, aggregation.lifetime_or_call());
+    };
+    state.change(aggregation.lifetime_or_call(), |cells| {
+        let bounds = cells.bounds();
+        let axes = [bounds.rows(), bounds.columns()].map(|axis| (axis.lo(), axis.hi()));
+        if axes != [rows, columns] {
+            let ((row_lo, row_hi), (column_lo, column_hi)) = (rows, columns);
+            return Err(invalid(
+                format!(
+                    "row_bounds and column_bounds must be the same for all rows, got {bounds} and \
+                     [{row_lo},{row_hi})x[{column_lo},{column_hi})"
+                ),
+                "Use constants, not columns.",
+            ));
+        }
+        count(cells);
+        Ok(())
+    })
+}
+
+/// Adds counts to others: the combine function, and the transition of `grid_agg(grid)`.
+#[pg_extern(immutable, parallel_safe)]
+fn grid_merge(
+    state: StateDatum<CellCounts>,
+    other: CellCounts,
+    aggregation: Aggregation,
+) -> Result<StateDatum<CellCounts>> {
+    state.change(aggregation.lifetime_or_call(), |cells| {
+        cells.merge(&other).map_err(|error| {
+            invalid(error.to_string(), "Only values of type grid with the same bounds add up.")
         })
     })
 }

@@ -1,8 +1,8 @@
 //! The SQL functions: each takes its arguments apart, calls what the rooms below offer, and returns
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
-//! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`region_ranges`],
-//! [`histogram`]), what they would be like ([`explain_hierarchy`], [`explain_ranges`],
+//! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`grids`],
+//! [`region_ranges`], [`histogram`]), what they would be like ([`explain_hierarchy`], [`explain_ranges`],
 //! [`explain_rectangles`]), what is made of released numbers ([`intervals`], [`consistent`],
 //! [`accessors`], [`quantiles`], [`estimates`]), aggregates, the owner's functions ([`datasets`], [`access`],
 //! [`budget`], [`releases`], [`publications`]), and progress.
@@ -19,6 +19,7 @@ mod explain_ranges;
 mod explain_rectangles;
 mod explain_region_ranges;
 mod explain_stream;
+mod grids;
 mod hierarchy;
 mod histogram;
 mod intervals;

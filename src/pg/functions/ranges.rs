@@ -53,7 +53,7 @@ fn dp_range_release(
     };
     let dataset = Dataset::open(name)?;
     progress.dataset(dataset.id);
-    check_counts_rows(&dataset)?;
+    check_counts_rows(&dataset, "dp_range_sums")?;
     if let Some(promise) = &promise {
         dataset.check_may_count(&promise.name)?;
     }
@@ -73,7 +73,8 @@ fn about_bins(truth: &Bins) -> Map<String, Value> {
 }
 
 /// Refuses a dataset for which a histogram made elsewhere does not bound what one unit changes.
-fn check_counts_rows(dataset: &Dataset) -> Result<()> {
+/// `reads`: the function that reads the dataset's rows itself.
+pub(super) fn check_counts_rows(dataset: &Dataset, reads: &str) -> Result<()> {
     let name = &dataset.name;
     if dataset.source.size_column.is_some() {
         return Err(invalid(
@@ -90,7 +91,7 @@ fn check_counts_rows(dataset: &Dataset) -> Result<()> {
                 "dataset \"{name}\" bounds the rows of each privacy unit, which a histogram \
                  made elsewhere does not"
             ),
-            "Use dp_range_sums with the name of the dataset.",
+            format!("Use {reads} with the name of the dataset."),
         ));
     }
     Ok(())

@@ -49,16 +49,7 @@ fn dp_rectangle_sums(
     let progress = Progress::start(Function::RectangleSums, Phase::Checking);
     let row_ranges = some_ranges(row_ranges, "row_ranges")?;
     let column_ranges = some_ranges(column_ranges, "column_ranges")?;
-    if row_ranges.len() != column_ranges.len() {
-        return Err(invalid(
-            format!(
-                "row_ranges and column_ranges must be of one length, got {} and {}",
-                row_ranges.len(),
-                column_ranges.len()
-            ),
-            "Each rectangle has one of either, at the same place. Nothing was spent.",
-        ));
-    }
+    check_one_length(&row_ranges, &column_ranges)?;
     let rows = Questions::of_numbers(&row_ranges, row_bounds.as_ref(), "row_bounds")?;
     let columns = Questions::of_numbers(&column_ranges, column_bounds.as_ref(), "column_bounds")?;
 
@@ -134,6 +125,21 @@ fn dp_rectangle_sums(
     let rectangles = row_ranges.into_iter().zip(column_ranges).zip(released.answers);
     let rows = rectangles.map(|((row, column), (sum, stddev))| (row, column, sum, stddev));
     Ok(TableIterator::new(rows.collect::<Vec<_>>()))
+}
+
+/// Error: a rectangle lacks a side.
+pub(super) fn check_one_length(rows: &[SqlRange], columns: &[SqlRange]) -> Result<()> {
+    if rows.len() == columns.len() {
+        return Ok(());
+    }
+    Err(invalid(
+        format!(
+            "row_ranges and column_ranges must be of one length, got {} and {}",
+            rows.len(),
+            columns.len()
+        ),
+        "Each rectangle has one of either, at the same place. Nothing was spent.",
+    ))
 }
 
 fn ends(range: &Option<BinRange>) -> (Option<i64>, Option<i64>) {

@@ -57,6 +57,9 @@ pub(crate) enum Content<'a> {
         first: i64,
         ticks: Vec<StoredTick<'a>>,
     },
+    /// A `dp_grid`, as it lies on disk.
+    #[serde(borrow)]
+    Grid(Cow<'a, [u8]>),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -5,12 +5,13 @@ use super::content::{
     Content, StoredNumbers, StoredRange, StoredRectangle, StoredRegion, StoredRegionSums, StoredSum,
 };
 use super::stored::{
-    ReleasedRegions, read_answers, read_ranges, read_region_ranges, read_region_sums, read_regions,
+    ReleasedRegions, read_answers, read_grid, read_ranges, read_region_ranges, read_region_sums,
+    read_regions,
 };
 use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, checked_name, invalid};
 use crate::pg::ledger::account::Promise;
-use crate::ranges::DpRanges;
+use crate::ranges::{DpGrid, DpRanges};
 use serde_json::Value;
 
 /// What is asked for by a name, if one is given: it needs a dataset, which it is a name in.
@@ -90,6 +91,16 @@ impl Storable for AllRegionRanges {
 
     fn read(release: i64) -> Result<AllRegionRanges> {
         Ok(AllRegionRanges { regions: read_region_ranges(release)? })
+    }
+}
+
+impl Storable for DpGrid {
+    fn content(&self) -> Content<'_> {
+        Content::Grid(self.to_bytes().into())
+    }
+
+    fn read(release: i64) -> Result<DpGrid> {
+        read_grid(release)
     }
 }
 

@@ -79,7 +79,8 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     Spi::run(
         "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
                     dp.release_bins, dp.release_range, dp.release_region_sums, \
-                    dp.release_region_bins, dp.release_rectangle, dp.stream IN ROW EXCLUSIVE MODE",
+                     dp.release_region_bins, dp.release_rectangle, dp.release_grid, dp.stream \
+          IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
     let level_epsilons = match &content.content {
@@ -113,7 +114,12 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
             insert_asked(release, ranges)?;
             insert_region_sums(release, regions)?;
         }
-        Content::Ranges(bytes) => insert_ranges(release, bytes)?,
+        Content::Ranges(bytes) => {
+            insert_value(release, bytes, "dp_ranges", "dp.release_bins (release, ranges)")?;
+        }
+        Content::Grid(bytes) => {
+            insert_value(release, bytes, "dp_grid", "dp.release_grid (release, grid)")?;
+        }
         Content::RegionRanges(regions) => {
             insert_regions(release, regions, ("dp.release_region_bins", "ranges", "dp_ranges"))?;
         }
@@ -258,15 +264,13 @@ fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> 
     Ok(())
 }
 
-fn insert_ranges(release: i64, bytes: &[u8]) -> Result<()> {
-    let ranges_type = extension_type("dp_ranges")?;
+/// One value of a type of the extension, into that table and its columns.
+fn insert_value(release: i64, bytes: &[u8], type_name: &str, target: &str) -> Result<()> {
+    let value_type = extension_type(type_name)?;
     // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
-    let ranges = unsafe { DatumWithOid::new(bytes, ranges_type) };
-    Spi::run_with_args(
-        "INSERT INTO dp.release_bins (release, ranges) VALUES ($1, $2)",
-        &[release.into(), ranges],
-    )
-    .map_err(internal)
+    let value = unsafe { DatumWithOid::new(bytes, value_type) };
+    let sql = format!("INSERT INTO {target} VALUES ($1, $2)");
+    Spi::run_with_args(&sql, &[release.into(), value]).map_err(internal)
 }
 
 fn insert_rectangles(release: i64, sums: &[StoredRectangle]) -> Result<()> {

@@ -7,7 +7,7 @@ use crate::pg::ledger::account::Promise;
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::locks::{PrivateLock, Turn};
 use crate::pg::server::roles::acts_for;
-use crate::ranges::DpRanges;
+use crate::ranges::{DpGrid, DpRanges};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
@@ -202,4 +202,14 @@ pub(super) fn read_ranges(id: i64) -> Result<DpRanges> {
         Ok(())
     })?;
     ranges.ok_or_else(|| internal("the bins of a stored release are missing"))
+}
+
+/// A stored release of a grid.
+pub(super) fn read_grid(id: i64) -> Result<DpGrid> {
+    let mut grid = None;
+    read_catalog(&format!("SELECT grid FROM dp.release_grid WHERE release = {id}"), |row| {
+        grid = row.get(1);
+        Ok(())
+    })?;
+    grid.ok_or_else(|| internal("the cells of a stored release are missing"))
 }

@@ -1,5 +1,5 @@
-//! The running states of `coco_agg` and `bins_agg`: expanded objects of the types `coco` and
-//! `bins`.
+//! The running states of `coco_agg`, `bins_agg` and `grid_agg`: expanded objects of the types
+//! `coco`, `bins` and `grid`.
 //!
 //! An aggregate's transition type is the type itself, so that partial results can travel between
 //! processes and servers. Inside one aggregation the state is a PostgreSQL expanded object around a
@@ -10,7 +10,7 @@ use super::running::Lifetime;
 use super::stored::stored_value;
 use crate::coco::{MAX_DISTINCT_SIZES, Tally};
 use crate::pg::errors::{Result, error};
-use crate::ranges::Bins;
+use crate::ranges::{Bins, CellCounts};
 use pgrx::FromDatum;
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::Datum;
@@ -121,6 +121,43 @@ impl State for Bins {
         .set_hint(format!(
             "All of a query together may have {}. Aggregate fewer groups at a time, or wider bins.",
             ROOM / BYTES_PER_BIN
+        ))
+    }
+}
+
+const BYTES_PER_CELL: usize = size_of::<u64>();
+
+impl State for CellCounts {
+    const NAME: &'static CStr = c"grid";
+
+    fn methods() -> &'static Methods {
+        static METHODS: Methods = Methods::of::<CellCounts>();
+        &METHODS
+    }
+
+    unsafe fn from_flat(datum: pg_sys::Datum) -> Result<CellCounts> {
+        // SAFETY: the caller's promise.
+        unsafe { stored_value(datum) }
+    }
+
+    fn to_flat(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn bytes(&self) -> usize {
+        self.counts().len() * BYTES_PER_CELL
+    }
+
+    const MAX_BYTES: usize = ROOM; // the bounds of one are limited where they are made
+
+    fn too_large() -> ErrorReport {
+        error(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            "the values of type grid that are being aggregated have too many cells together",
+        )
+        .set_hint(format!(
+            "All of a query together may have {}. Aggregate fewer groups at a time, or wider bins.",
+            ROOM / BYTES_PER_CELL
         ))
     }
 }

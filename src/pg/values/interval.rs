@@ -370,7 +370,8 @@ fn unit_of(type_oid: Oid) -> i128 {
 
 const MICROS_PER_DAY: i128 = 86_400_000_000;
 
-fn both_ends(bounds: Option<BinRange>, argument: &str) -> Result<(i64, i64)> {
+/// Errors: it is empty, or lacks an end.
+pub(crate) fn both_ends(bounds: Option<BinRange>, argument: &str) -> Result<(i64, i64)> {
     match bounds {
         Some(BinRange { lower: Some(lo), upper: Some(hi) }) => Ok((lo, hi)),
         Some(_) => Err(invalid(format!("{argument} must have two ends"), BOUNDS_HINT)),

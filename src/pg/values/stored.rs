@@ -1,10 +1,12 @@
-//! How values of `coco`, `dp_coco`, `bins` and `dp_ranges` are written: as text, as bytes, as JSON.
-//! On disk each is a varlena with a version byte and what follows it.
+//! How values of the confidential and the released types are written: as text, as bytes, as JSON. On
+//! disk each is a varlena with a version byte and what follows it.
 
 use super::varlena::with_varlena;
 use crate::coco::{self, Coco, DpCoco};
 use crate::pg::errors::{Result, error};
-use crate::ranges::{self, Bins, DpRanges, DpRangesFormatError};
+use crate::ranges::{
+    self, Bins, CellCounts, DpGrid, DpGridFormatError, DpRanges, DpRangesFormatError,
+};
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use std::ffi::CStr;
@@ -105,6 +107,52 @@ impl StoredValue for DpRanges {
     }
     fn read_bytes(bytes: &[u8]) -> std::result::Result<DpRanges, Self::FormatError> {
         DpRanges::from_bytes(bytes)
+    }
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+    fn json(&self) -> String {
+        self.text()
+    }
+}
+
+impl StoredValue for CellCounts {
+    const NAME: &'static str = "grid";
+    const HINT: &'static str = "A grid is written [lo,hi)x[lo,hi){row/column:count, ...}, for example \
+                                [0,100)x[0,24){17/8:2, 42/9:5}.";
+    type FormatError = ranges::GridFormatError;
+
+    fn read_text(text: &str) -> std::result::Result<CellCounts, Self::FormatError> {
+        CellCounts::parse(text)
+    }
+    fn text(&self) -> String {
+        self.to_text()
+    }
+    fn read_bytes(bytes: &[u8]) -> std::result::Result<CellCounts, Self::FormatError> {
+        CellCounts::from_bytes(bytes)
+    }
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+    fn json(&self) -> String {
+        self.to_json()
+    }
+}
+
+impl StoredValue for DpGrid {
+    const NAME: &'static str = "dp_grid";
+    const HINT: &'static str =
+        "It is written as its cast to jsonb gives it; dp_grid_release makes it.";
+    type FormatError = DpGridFormatError;
+
+    fn read_text(text: &str) -> std::result::Result<DpGrid, Self::FormatError> {
+        DpGrid::parse(text)
+    }
+    fn text(&self) -> String {
+        self.to_text()
+    }
+    fn read_bytes(bytes: &[u8]) -> std::result::Result<DpGrid, Self::FormatError> {
+        DpGrid::from_bytes(bytes)
     }
     fn bytes(&self) -> Vec<u8> {
         self.to_bytes()

@@ -1,5 +1,5 @@
-//! `coco`, `dp_coco`, `bins` and `dp_ranges` as PostgreSQL types. Only those whose names begin with
-//! dp_ say that a mechanism made their values.
+//! `coco`, `bins`, `grid` and what is released of them, `dp_coco`, `dp_ranges`, `dp_grid`, as
+//! PostgreSQL types. Only those whose names begin with dp_ say that a mechanism made their values.
 
 use super::expanded;
 use super::jsonb::Jsonb;
@@ -7,7 +7,7 @@ use super::stored::{StoredValue, input, receive, stored_value};
 use crate::coco::{Coco, DpCoco, Tally};
 use crate::pg::errors::Result;
 use crate::pg::server::select::extension_type;
-use crate::ranges::{Bins, DpRanges};
+use crate::ranges::{Bins, CellCounts, DpGrid, DpRanges};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Internal};
 use pgrx::pg_sys::Oid;
@@ -41,8 +41,16 @@ impl Expandable for Bins {
     }
 }
 
+impl Expandable for CellCounts {
+    unsafe fn of_expanded(datum: pg_sys::Datum) -> Option<CellCounts> {
+        // SAFETY: the caller's promise.
+        unsafe { expanded::state_of::<CellCounts>(datum) }.cloned()
+    }
+}
+
 impl Expandable for DpCoco {}
 impl Expandable for DpRanges {}
+impl Expandable for DpGrid {}
 
 /// The value behind a datum.
 ///
@@ -130,3 +138,5 @@ sql_type!(Bins: bins_in, bins_out, bins_recv, bins_send, bins_to_jsonb);
 sql_type!(
     DpRanges: dp_ranges_in, dp_ranges_out, dp_ranges_recv, dp_ranges_send, dp_ranges_to_jsonb
 );
+sql_type!(CellCounts: grid_in, grid_out, grid_recv, grid_send, grid_to_jsonb);
+sql_type!(DpGrid: dp_grid_in, dp_grid_out, dp_grid_recv, dp_grid_send, dp_grid_to_jsonb);

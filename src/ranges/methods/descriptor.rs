@@ -151,8 +151,13 @@ pub(in crate::ranges) trait GridDescriptor {
         spending: Spending,
     ) -> Result<Settled, ScaleError>;
 
-    /// Of what was settled.
-    ///
+    /// Whether there is a mechanism of such settings, of which no side is longer than the longest
+    /// and the branching is at least 2. Takes no time, whatever they are.
+    fn fits(&self, settings: GridSettings) -> bool;
+
     /// Errors: a noise that cannot be sampled.
+    ///
+    /// # Panics
+    /// If the settings do not fit.
     fn mechanism(&self, settings: GridSettings) -> Result<Box<dyn PlaneMechanism>, ScaleError>;
 }

@@ -9,7 +9,7 @@ const CELLS_AT_A_TIME: usize = 1 << 12;
 /// The sums over all rectangles that begin with the first cell: any other one's is made of four.
 #[derive(Debug, Clone)]
 pub(in crate::ranges) struct CornerSums {
-    /// one row and one column more than the grid, of which the first are zeros
+    /// one per cell, of the rectangle that ends with it
     sums: Vec<f64>,
     width: usize,
 }
@@ -17,29 +17,38 @@ pub(in crate::ranges) struct CornerSums {
 impl CornerSums {
     /// `cells`: a value for each.
     pub(in crate::ranges) fn new(grid: CellGrid, cells: &[f64]) -> CornerSums {
-        let width = grid.columns() + 1;
-        let mut sums = vec![0.0; width];
-        sums.reserve_exact(grid.rows() * width);
-        for row in cells.chunks_exact(grid.columns()) {
-            let (mut above, mut sum) = (sums.len() - width, 0.0);
-            sums.push(0.0);
+        let width = grid.columns();
+        let mut sums: Vec<f64> = Vec::with_capacity(grid.cells());
+        for row in cells.chunks_exact(width) {
+            let mut sum = 0.0;
             for part in row.chunks(CELLS_AT_A_TIME) {
                 done(part.len() as u64);
                 for value in part {
                     sum += value;
-                    above += 1;
-                    sums.push(sums[above] + sum);
+                    let above = sums.len().checked_sub(width).map_or(0.0, |above| sums[above]);
+                    sums.push(above + sum);
                 }
             }
         }
         CornerSums { sums, width }
     }
 
+    /// What [`CornerSums::values`] gave; None unless there is one for every cell.
+    pub(in crate::ranges) fn of_values(grid: CellGrid, sums: Vec<f64>) -> Option<CornerSums> {
+        (sums.len() == grid.cells()).then(|| CornerSums { sums, width: grid.columns() })
+    }
+
+    /// One for every cell, row by row.
+    pub(in crate::ranges) fn values(&self) -> &[f64] {
+        &self.sums
+    }
+
     pub(in crate::ranges) fn sum(&self, Rectangle { rows, columns }: &Rectangle) -> f64 {
-        let first = |row: usize| {
-            let row = &self.sums[row * self.width..];
-            row[columns.end] - row[columns.start]
+        let corner = |row: usize, column: usize| match (row, column) {
+            (0, _) | (_, 0) => 0.0,
+            _ => self.sums[(row - 1) * self.width + column - 1],
         };
+        let first = |row: usize| corner(row, columns.end) - corner(row, columns.start);
         first(rows.end) - first(rows.start)
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::ranges::limits::MAX_BINS;
 use crate::work::done;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Rows times columns of cells. Lists with an entry per cell go row by row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellGrid {
     rows: usize,
     columns: usize,

@@ -12,7 +12,10 @@
 //! differ by one record, which is counted in one cell. Where a unit of privacy owns up to k
 //! records, all distances are at most k times as large.
 
-mod corner_sums;
+pub(super) mod bounds;
+pub(super) mod cell_counts;
+pub(super) mod cell_forms;
+pub(super) mod corner_sums;
 pub(super) mod counts;
 pub(super) mod grid;
 pub(super) mod mechanism;

@@ -26,6 +26,11 @@ impl PlaneRelease {
         PlaneRelease { mechanism, estimates }
     }
 
+    /// What answers, and what tells the variances.
+    pub(in crate::ranges) fn into_parts(self) -> (CornerSums, Box<dyn PlaneMechanism>) {
+        (self.estimates, self.mechanism)
+    }
+
     pub fn grid(&self) -> CellGrid {
         self.mechanism.grid()
     }

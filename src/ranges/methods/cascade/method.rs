@@ -75,6 +75,10 @@ impl GridDescriptor for CascadeMethod {
         Ok(settled(branching, spending))
     }
 
+    fn fits(&self, settings: GridSettings) -> bool {
+        settings.calibration.is_together() && settings.branching <= MAX_GRID_FAN_OUT
+    }
+
     fn mechanism(&self, settings: GridSettings) -> Result<Box<dyn PlaneMechanism>, ScaleError> {
         let GridSettings { grid, branching, calibration } = settings;
         Ok(Box::new(PlaneCascade::new(grid, branching, calibration)?))

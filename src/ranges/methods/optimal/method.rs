@@ -97,6 +97,10 @@ impl GridDescriptor for OptimalMethod {
         Ok(Settled { branching: 2, target: None, noise: spending.on_all_together() })
     }
 
+    fn fits(&self, settings: GridSettings) -> bool {
+        settings.calibration.is_together()
+    }
+
     fn mechanism(&self, settings: GridSettings) -> Result<Box<dyn PlaneMechanism>, ScaleError> {
         Ok(Box::new(PlaneOptimal::new(settings.grid, settings.calibration)?))
     }

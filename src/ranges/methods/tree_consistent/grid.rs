@@ -45,6 +45,15 @@ impl PlaneTree {
         GridTree::new(grid, branching).height()
     }
 
+    /// Whether there is noise for every level. The branching factor is at least 2.
+    pub(in crate::ranges) fn fits(
+        grid: CellGrid,
+        branching: usize,
+        calibration: &Calibration,
+    ) -> bool {
+        calibration.groups() == Some(PlaneTree::levels(grid, branching))
+    }
+
     /// `calibration`: of levels 0 .. h, from the cells up.
     ///
     /// Errors: a noise that cannot be sampled.

@@ -80,6 +80,10 @@ impl GridDescriptor for ConsistentTreeMethod {
         }
     }
 
+    fn fits(&self, settings: GridSettings) -> bool {
+        PlaneTree::fits(settings.grid, settings.branching as usize, settings.calibration)
+    }
+
     fn mechanism(&self, settings: GridSettings) -> Result<Box<dyn PlaneMechanism>, ScaleError> {
         let GridSettings { grid, branching, calibration } = settings;
         Ok(Box::new(PlaneTree::new(grid, branching as usize, calibration)?))
