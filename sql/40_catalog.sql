@@ -62,11 +62,13 @@ CREATE TABLE dp.dataset (
     size_column text,
     privacy_unit text,
     max_rows_per_unit integer NOT NULL DEFAULT 1 CHECK (max_rows_per_unit > 0),
+    period_column text,
+    period_type text, -- int8, date, timestamp, timestamptz
     fingerprint text NOT NULL, -- of the tables and columns as they were declared
     epsilon_budget numeric NOT NULL CHECK (epsilon_budget > 0),
     delta_budget numeric NOT NULL CHECK (delta_budget >= 0),
     smallest_charge numeric NOT NULL CHECK (smallest_charge > 0),
-    epsilon_sum numeric NOT NULL DEFAULT 0,
+    epsilon_sum numeric NOT NULL DEFAULT 0, -- of what was charged to all the data, as the next two
     delta_sum numeric NOT NULL DEFAULT 0,
     rho_sum numeric NOT NULL DEFAULT 0,
     releases bigint NOT NULL DEFAULT 0,
@@ -126,6 +128,24 @@ CREATE TABLE dp.charge (
     hash bytea NOT NULL
 );
 COMMENT ON TABLE dp.charge IS 'every charge to a budget, append-only, which dp.ledger shows';
+
+-- What was charged to parts of a dataset, which share its budget where no row lies in two of them.
+CREATE TABLE dp.scope (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    dataset bigint NOT NULL REFERENCES dp.dataset,
+    tables text NOT NULL, -- a hash of the tables and columns that told rows apart
+    regions text, -- and of which region each group lay in, NULL for all regions
+    within text[] NOT NULL,
+    period int8range NOT NULL, -- as the column's values are stored
+    period_text text,
+    epsilon_sum numeric NOT NULL,
+    delta_sum numeric NOT NULL,
+    rho_sum numeric NOT NULL,
+    releases bigint NOT NULL
+);
+CREATE INDEX scope_dataset ON dp.scope (dataset);
+COMMENT ON TABLE dp.scope IS
+    'sums of the charges to parts of datasets, which dp_budget_cells shows';
 
 CREATE FUNCTION dp.identity() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 RETURN ( -- the timeline that is written now; the control file tells that of the last checkpoint
@@ -411,6 +431,8 @@ SELECT pg_catalog.pg_extension_config_dump('dp.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.leaf_count', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.access', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.scope', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.scope_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch_n_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.charge', '');

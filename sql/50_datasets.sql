@@ -5,12 +5,12 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
         groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
         epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
         privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL,
-        leaves regclass DEFAULT NULL)
+        leaves regclass DEFAULT NULL, period_column text DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_create_dataset(
-        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass)
+        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass, text)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_confirm_dataset(name text) RETURNS void
@@ -67,6 +67,14 @@ CREATE FUNCTION @extschema@.dp_budget(dataset text)
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_budget(text) IS 'what is spent and left of a dataset''s budget';
 
+CREATE FUNCTION @extschema@.dp_budget_cells(dataset text)
+    RETURNS TABLE (within text[], period text, epsilon_spent numeric, epsilon_left numeric,
+                   releases bigint, picture text)
+    AS 'MODULE_PATHNAME', 'dp_budget_cells_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_budget_cells(text) IS
+    'what is spent and left of a dataset''s budget in each part of the data that was charged';
+
 CREATE PROCEDURE @extschema@.dp_set_status(dataset text, release text, status text)
     AS 'MODULE_PATHNAME', 'dp_set_status_wrapper' LANGUAGE C
     SET search_path = pg_catalog, pg_temp;
@@ -99,15 +107,39 @@ BEGIN ATOMIC
           FROM dp.charge AS c WINDOW by_id AS (ORDER BY c.id)
     ), broken AS (
         SELECT min(id) FILTER (WHERE NOT (in_order AND linked)) AS first FROM chained
+    ), charged AS MATERIALIZED ( -- cells is there for charges to a part of the data
+        SELECT c.dataset, c.parameters -> 'cells' AS cells,
+               CASE WHEN c.parameters ? 'cells' THEN c.parameters -> 'within' END AS within,
+               count(*) AS n, sum(c.epsilon) AS epsilon, sum(c.delta) AS delta, sum(c.rho) AS rho
+          FROM dp.charge AS c GROUP BY 1, 2, 3
+    ), of_parts AS (
+        SELECT s.dataset,
+               jsonb_build_object('tables', s.tables, 'regions', s.regions,
+                                  'lower', lower(s.period), 'upper', upper(s.period)) AS cells,
+               CASE WHEN s.within <> '{}' THEN to_jsonb(s.within) END AS within,
+               s.releases AS n, s.epsilon_sum AS epsilon, s.delta_sum AS delta, s.rho_sum AS rho
+          FROM dp.scope AS s
     ), unbalanced AS (
-        SELECT min(d.id) AS first
-          FROM dp.dataset AS d
-          LEFT JOIN (SELECT dataset, count(*) AS n, sum(epsilon) AS epsilon, sum(delta) AS delta,
-                            sum(rho) AS rho
-                       FROM dp.charge GROUP BY dataset) AS c ON c.dataset = d.id
-         WHERE (d.releases, d.epsilon_sum, d.delta_sum, d.rho_sum)
-               <> (coalesce(c.n, 0), coalesce(c.epsilon, 0), coalesce(c.delta, 0),
-                   coalesce(c.rho, 0))
+        SELECT min(u.dataset) AS first
+          FROM (SELECT d.id AS dataset
+                  FROM dp.dataset AS d
+                  LEFT JOIN (SELECT c.dataset, sum(c.n) AS n FROM charged AS c
+                              GROUP BY c.dataset) AS a ON a.dataset = d.id
+                  LEFT JOIN charged AS c ON c.dataset = d.id AND c.cells IS NULL
+                 WHERE (d.releases, d.epsilon_sum, d.delta_sum, d.rho_sum)
+                       <> (coalesce(a.n, 0), coalesce(c.epsilon, 0), coalesce(c.delta, 0),
+                           coalesce(c.rho, 0))
+                UNION ALL
+                SELECT e.dataset
+                  FROM (SELECT c.dataset, c.cells, c.within, c.n, c.epsilon, c.delta, c.rho, 1 AS side
+                          FROM charged AS c WHERE c.cells IS NOT NULL
+                        UNION ALL
+                        SELECT p.dataset, p.cells, p.within, p.n, p.epsilon, p.delta, p.rho, -1
+                          FROM of_parts AS p) AS e
+                 GROUP BY e.dataset, e.cells, e.within
+                HAVING count(*) <> 2
+                       OR (sum(e.side * e.n), sum(e.side * e.epsilon), sum(e.side * e.delta),
+                           sum(e.side * e.rho)) <> (0, 0, 0, 0)) AS u
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)

@@ -39,13 +39,14 @@ CREATE FUNCTION @extschema@.dp_range_sums(
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
-        estimate text DEFAULT 'unbiased')
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_numbers_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric, numeric, text)
+        text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
     IS 'releases how many rows of a dataset lie in ranges of integers, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
@@ -53,13 +54,14 @@ CREATE FUNCTION @extschema@.dp_range_sums(
         delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
-        estimate text DEFAULT 'unbiased')
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range daterange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_dates_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric, numeric, text)
+        text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
     IS 'releases how many rows of a dataset lie in ranges of dates, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
@@ -67,13 +69,14 @@ CREATE FUNCTION @extschema@.dp_range_sums(
         delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
-        estimate text DEFAULT 'unbiased')
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range tsrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamps_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric, numeric, text)
+        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
@@ -81,13 +84,14 @@ CREATE FUNCTION @extschema@.dp_range_sums(
         delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
         name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
-        estimate text DEFAULT 'unbiased')
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range tstzrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamptzs_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric, text)
+        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps with time zone, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_explain_ranges(

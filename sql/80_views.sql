@@ -39,7 +39,7 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
                            WHERE h.relation IN (
                               SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
                 ORDER BY 1) AS shares_rows_with,
-           u.leaves::regclass AS leaves, c.counted_at
+           u.leaves::regclass AS leaves, c.counted_at, u.period_column
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
       LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
 COMMENT ON VIEW dp.datasets IS
@@ -73,6 +73,8 @@ COMMENT ON COLUMN dp.datasets.shares_rows_with IS
 COMMENT ON COLUMN dp.datasets.leaves IS
     'the table of what dp_count_leaves counts, which releases read, NULL if they count entities';
 COMMENT ON COLUMN dp.datasets.counted_at IS 'when dp_count_leaves last counted';
+COMMENT ON COLUMN dp.datasets.period_column IS
+    'the column that tells to which period a row belongs, NULL if none was declared';
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,
@@ -95,7 +97,10 @@ COMMENT ON COLUMN dp.grants.require_name IS 'whether it may make only releases w
 
 CREATE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
-           c.epsilon, c.delta, c.parameters, c.rho, c.epoch, c.hash
+           c.epsilon, c.delta, c.parameters, c.rho, c.epoch, c.hash,
+           ARRAY(SELECT w.name FROM jsonb_array_elements_text(c.parameters -> 'within')
+                                    WITH ORDINALITY AS w (name, n) ORDER BY w.n) AS within,
+           c.parameters ->> 'period' AS period
       FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
      WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
 COMMENT ON VIEW dp.ledger IS
@@ -113,6 +118,8 @@ COMMENT ON COLUMN dp.ledger.epoch IS
     'the life of the ledger: a restore or a promotion starts a new one';
 COMMENT ON COLUMN dp.ledger.hash IS
     'of the entry and the one before, which dp_verify_ledger checks';
+COMMENT ON COLUMN dp.ledger.within IS 'the region whose rows were read, {} for all';
+COMMENT ON COLUMN dp.ledger.period IS 'the periods whose rows were read, NULL for all';
 
 -- What is stored stays when its dataset is dropped. Drafts are the owner's; of what is retracted
 -- nobody sees what follows from its numbers.

@@ -107,6 +107,16 @@ impl Tree {
         Ok((Tree { regions, levels }, leaves.into_iter().map(|(_, value)| value).collect()))
     }
 
+    /// The same tree with that region for its root.
+    pub fn moved_below(mut self, root: &[String]) -> Tree {
+        if !root.is_empty() {
+            for region in &mut self.regions {
+                region.path.splice(0..0, root.iter().cloned());
+            }
+        }
+        self
+    }
+
     pub fn regions(&self) -> &[Region] {
         &self.regions
     }

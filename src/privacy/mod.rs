@@ -11,6 +11,7 @@ mod loss;
 #[cfg(test)]
 pub(crate) mod replay;
 mod responses;
+mod scopes;
 
 pub use accounting::{Totals, Views, rho_of_gaussian, rho_of_pure, zcdp_epsilon};
 pub use calibration::{DeltaError, GaussianBudget, gaussian_sigma};
@@ -19,3 +20,4 @@ pub use division::{best_parts, equal_parts};
 pub use epsilon::{Epsilon, EpsilonError, ShareError};
 pub use laplace_mechanism::LaplaceMechanism;
 pub use loss::{GaussianLoss, PrivacyLoss};
+pub use scopes::{Fullest, Limits, Period, Rule, Scope, ScopeSum, Scopes, Spent};

@@ -113,7 +113,8 @@ impl Source {
     /// Plans the counting of a column's values in the bins of an axis, or the summing of amounts.
     /// Reads no row.
     ///
-    /// Errors: those of [`Source::check_values`]; the column of amounts has none.
+    /// Errors: those of [`Source::check_values`]; the column of amounts has none; there is no such
+    /// region.
     pub(crate) fn prepare_bins(
         &self,
         column: &str,
@@ -126,9 +127,14 @@ impl Source {
         let amount = ReadAmount::of(amounts, &entities)?;
         let mut columns = vec![column.to_string()];
         columns.extend(amounts.map(|amounts| amounts.column.clone()));
-        let rows = self.used_rows(&entities.name, &distinct(&columns, &[]));
+        let groups = self.open_groups()?.filter(|_| !self.part.within.is_empty());
+        self.check_region()?;
+        let conditions = [self.own_conditions(), self.condition_of_groups(groups.as_ref())];
+        let all = distinct(&columns, &[]);
+        let rows = self.rows_where(&entities.name, &all, conditions.concat());
         let columns = quoted(&columns).join(", ");
-        let rows = Query::plan(&format!("SELECT {columns} FROM {rows}"), &[&entities], 0)?;
+        let tables: Vec<&Relation> = [&entities].into_iter().chain(&groups).collect();
+        let rows = Query::plan(&format!("SELECT {columns} FROM {rows}"), &tables, 0)?;
         let of_each = amounts.map_or(AmountBounds::COUNTED, |amounts| amounts.bounds);
         let sums = BinSums::empty(bounds, of_each);
         Ok(BinReading { rows: SealedRows::new(rows), axis, amount, sums })

@@ -1,9 +1,10 @@
 //! Datasets as the catalog holds them, and who may use them.
 
+use super::part::Part;
 use super::relation::Place;
 use super::source::Source;
 use crate::pg::errors::{Result, error};
-use crate::pg::ledger::account::{Account, Promise};
+use crate::pg::ledger::account::{Account, ChargedPart, Promise};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, as_reader, may_read_some};
 use crate::pg::server::select::as_of_now;
@@ -87,7 +88,7 @@ impl Dataset {
         let sql = format!(
             "SELECT d.id, dp.role(d.owner, d.owner_name), d.entities, d.groups, d.group_key, \
                     d.hierarchy, d.size_column, d.privacy_unit, d.max_rows_per_unit, d.fingerprint, \
-                    d.leaves, c.counted_at IS NOT NULL \
+                    d.leaves, c.counted_at IS NOT NULL, d.period_column, d.period_type \
                FROM dp.dataset AS d LEFT JOIN dp.leaf_count AS c ON c.dataset = d.id \
               WHERE d.name = {} AND d.dropped_at IS NULL",
             quote_literal(name)
@@ -103,6 +104,8 @@ impl Dataset {
                 size_column: row.get(7),
                 privacy_unit: row.get(8),
                 max_rows_per_unit: row.get(9).unwrap_or(1),
+                period: row.get(13).zip(row.get(14)),
+                part: Part::default(),
             };
             let (source, counted) = declared.with_leaves(row.get(11));
             found = Some(Dataset {
@@ -127,13 +130,15 @@ impl Dataset {
     }
 
     /// What a release by that function is charged to. `promise`: the name that it is stored under.
-    /// `about`: what the ledger's entry shows beside the mechanism.
+    /// `part`: what is charged by itself; None for all of the data. `about`: what the ledger's entry
+    /// shows beside the mechanism.
     ///
     /// Error: the current role may make only releases with a name.
     pub(crate) fn account(
         &self,
         function: &'static str,
         promise: Option<Promise>,
+        part: Option<ChargedPart>,
         about: Map<String, Value>,
     ) -> Result<Account> {
         Ok(Account {
@@ -142,6 +147,7 @@ impl Dataset {
             grantee: self.grantee(promise.is_some())?,
             function,
             promise,
+            part,
             about,
         })
     }
@@ -203,6 +209,12 @@ impl Dataset {
             self.source.check()
         })?;
         Ok(reader)
+    }
+
+    /// What a charge says of the part that is released; None for all of the data. To be called as the
+    /// reader, after [`Dataset::check_source`].
+    pub(crate) fn charged_part(&self) -> Result<Option<ChargedPart>> {
+        self.source.charged_part(&self.fingerprint)
     }
 
     /// Whether that is the fingerprint of the tables that were declared or last confirmed.

@@ -178,6 +178,8 @@ impl Source {
     pub(crate) fn fingerprint(&self) -> Result<String> {
         let of_entities = [&self.group_key[..], self.size_column.as_slice()].concat();
         let of_entities = [of_entities, self.privacy_unit.iter().cloned().collect()].concat();
+        let period = self.period.iter().map(|(column, _)| column.clone());
+        let of_entities = [of_entities, period.collect()].concat();
         let parts = match self.groups {
             Some(groups) => vec![
                 (self.entities, of_entities),

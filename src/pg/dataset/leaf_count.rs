@@ -3,6 +3,7 @@
 
 use super::check::no_region;
 use super::leaf_query::HISTOGRAM;
+use super::part::Part;
 use super::relation::Place;
 use super::source::{Source, quoted};
 use crate::pg::errors::{Result, error, internal, invalid};
@@ -32,6 +33,8 @@ impl Source {
             size_column: Some(HISTOGRAM.to_string()),
             privacy_unit: self.privacy_unit.clone(),
             max_rows_per_unit: self.max_rows_per_unit,
+            period: None,
+            part: Part::default(),
         }
     }
 

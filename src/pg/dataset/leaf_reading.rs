@@ -24,6 +24,9 @@ use pgrx::spi::quote_identifier;
 
 /// All that a release knows of its dataset's leaf regions before it is charged.
 pub(crate) struct LeafReading {
+    /// The region that is the root.
+    within: Vec<String>,
+    /// How many levels there are below it.
     depth: usize,
     /// The tree of the public table of groups, and the number that `leaves` gave to each leaf
     /// region.
@@ -84,16 +87,21 @@ impl Source {
             Some(key) => self.by_scans(&tables, max_size, &key, workers)?,
             None => self.by_grouping(&tables, max_size)?,
         };
-        let depth = self.hierarchy.len();
-        if depth == 0 {
+        let within = self.part.within.clone();
+        if self.hierarchy.is_empty() {
             leaves.add_root().map_err(too_many_regions)?;
         }
         let mut known = None;
-        if tables.groups.is_some() {
-            let tree = Tree::from_leaves(depth, leaves.regions());
-            known = Some(tree.map_err(internal)?);
+        let depth = self.hierarchy.len() - within.len();
+        if let Some(groups) = &tables.groups {
+            let regions = leaves.regions();
+            if regions.is_empty() && !within.is_empty() {
+                self.no_such_region(groups)?;
+            }
+            let tree = Tree::from_leaves(depth, below(&within, regions)).map_err(internal)?;
+            known = Some((tree.0.moved_below(&within), tree.1));
         }
-        Ok(LeafReading { depth, known, leaves, rows })
+        Ok(LeafReading { within, depth, known, leaves, rows })
     }
 
     /// How the columns of the key are held, if keys are equal just if their bytes are, or none is
@@ -151,7 +159,8 @@ impl Source {
             }
             (None, None) => {
                 let groups = leaves.no_groups(key_layout)?;
-                let rows = select(&[&regions, &key], &entities.name);
+                let rows = self.used_rows(&entities.name, &[]);
+                let rows = select(&[&regions, &key], &rows);
                 Rows::Entities(tables.seal(&rows, 0)?, groups)
             }
         };
@@ -167,7 +176,8 @@ impl Source {
         key_layout: &[Layout],
     ) -> Result<KnownGroups> {
         let columns = [quoted(&self.hierarchy), quoted(&self.group_key)].concat().join(", ");
-        let groups = tables.plan(&format!("SELECT {columns} FROM {}", groups.name), 0)?;
+        let groups =
+            tables.plan(&format!("SELECT {columns} FROM {}", self.groups_within(groups)), 0)?;
         leaves.read_groups(groups, key_layout)
     }
 
@@ -178,7 +188,7 @@ impl Source {
         if let Some(groups) = &tables.groups
             && !labels.is_empty()
         {
-            let sql = format!("SELECT {} FROM {}", labels.join(", "), groups.name);
+            let sql = format!("SELECT {} FROM {}", labels.join(", "), self.groups_within(groups));
             leaves.read_regions(tables.plan(&sql, 0)?)?;
         }
         let rows = tables.seal(&self.sizes_query(tables, &labels), 0)?;
@@ -216,7 +226,7 @@ impl Source {
                FROM (SELECT {labelled}{key} FROM {} WHERE {has_key}) AS g \
                LEFT JOIN (SELECT {key}, {counted} AS {SIZE} FROM {entities} \
                            WHERE {has_key} AND {} GROUP BY {key}) AS e ON {}",
-            groups.name,
+            self.groups_within(groups),
             short_key,
             on.join(" AND "),
         )
@@ -236,7 +246,7 @@ impl Reading for LeafReading {
 
     /// The exact histogram of every leaf region.
     fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<Self::Truth, Failure> {
-        let LeafReading { depth, known, mut leaves, rows } = self;
+        let LeafReading { within, depth, known, mut leaves, rows } = self;
         let mut counted = None;
         match rows {
             Rows::Groups(rows) => counted = Some(read_leaf_histograms(rows.open(receipt))?),
@@ -253,10 +263,17 @@ impl Reading for LeafReading {
             let histograms = numbers.into_iter().map(|number| of(number).unwrap_or_default());
             return Ok((tree, histograms.collect()));
         }
-        let mut histograms = counted.unwrap_or_else(|| leaves.histograms());
+        let mut histograms = below(&within, counted.unwrap_or_else(|| leaves.histograms()));
         if depth == 0 && histograms.is_empty() {
             histograms.push((vec![], Coco::default())); // the root is a leaf, also without rows
         }
-        Tree::from_leaves(depth, histograms).map_err(Failure::broken)
+        let (tree, histograms) = Tree::from_leaves(depth, histograms).map_err(Failure::broken)?;
+        Ok((tree.moved_below(&within), histograms))
     }
+}
+
+/// What belongs to the regions of a subtree, by their paths in it.
+fn below<T>(root: &[String], regions: Vec<(Vec<String>, T)>) -> Vec<(Vec<String>, T)> {
+    let path = |path: Vec<String>| path.strip_prefix(root).map(<[String]>::to_vec);
+    regions.into_iter().filter_map(|(region, of)| Some((path(region)?, of))).collect()
 }

@@ -19,6 +19,7 @@ mod leaf_query;
 mod leaf_reading;
 mod leaves;
 mod names;
+pub(super) mod part;
 mod plain_scan;
 mod query;
 pub(super) mod reading;

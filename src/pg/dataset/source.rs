@@ -2,6 +2,7 @@
 //! follow from that. What has to hold of it: `check`; how the rows are read: `leaf_reading`,
 //! `bin_reading`; how they are counted where releases cannot read them: `leaf_count`.
 
+use super::part::Part;
 use super::relation::{Place, Relation};
 use crate::pg::errors::Result;
 use pgrx::pg_sys::Oid;
@@ -28,6 +29,10 @@ pub(crate) struct Source {
     pub(crate) privacy_unit: Option<String>,
     /// How many rows of one unit are used.
     pub(crate) max_rows_per_unit: i32,
+    /// The column of `entities` that tells to which period a row belongs, and its type.
+    pub(crate) period: Option<(String, String)>,
+    /// What is read.
+    pub(crate) part: Part,
 }
 
 impl Source {
@@ -57,14 +62,31 @@ impl Source {
         }
     }
 
-    /// The rows of the private table that count: all, or of each unit of privacy so many, chosen
-    /// at random, afresh for each release. A row without a unit is nobody's and is left out.
+    /// The rows of the private table that count: all of the part that is read, or of each unit of
+    /// privacy so many, chosen at random, afresh for each release. A row without a unit is nobody's
+    /// and is left out. With a table of groups it takes that to tell in which region a row lies.
     ///
     /// Each row's rank must depend on no other unit's rows, or a unit would have an influence
     /// beyond its own rows. So the order is that of independent draws from the operating system's
     /// generator (gen_random_uuid), not of random(), which a caller can seed.
     pub(crate) fn used_rows(&self, entities: &str, columns: &[String]) -> String {
-        let Some(unit) = &self.privacy_unit else { return entities.to_string() };
+        self.rows_where(entities, columns, self.own_conditions())
+    }
+
+    /// The same, of those that meet the conditions.
+    pub(super) fn rows_where(
+        &self,
+        entities: &str,
+        columns: &[String],
+        mut conditions: Vec<String>,
+    ) -> String {
+        let Some(unit) = &self.privacy_unit else {
+            if conditions.is_empty() {
+                return entities.to_string();
+            }
+            return format!("(SELECT * FROM {entities} WHERE {}) AS u", conditions.join(" AND "));
+        };
+        conditions.push(comparable(&[quote_identifier(unit)]));
         let unit = quote_identifier(unit);
         format!(
             "(SELECT * FROM (SELECT {}, pg_catalog.row_number() OVER (PARTITION BY {unit} \
@@ -72,7 +94,7 @@ impl Source {
                                FROM {entities} WHERE {unit} IS NOT NULL AND {}) AS r \
               WHERE {RANK} <= {}) AS u",
             columns.join(", "),
-            comparable(std::slice::from_ref(&unit)),
+            conditions.join(" AND "),
             self.max_rows_per_unit
         )
     }

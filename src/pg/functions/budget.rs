@@ -2,8 +2,9 @@
 
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, required};
+use crate::pg::ledger::parts::{COLUMNS, ScopeRow};
 use crate::pg::server::catalog::read_catalog;
-use crate::privacy::Totals;
+use crate::privacy::{Fullest, Limits, Period, Scope, Scopes, Spent, Totals, Views};
 use pgrx::prelude::*;
 
 /// Both views of what is spent (see `privacy::accounting`), and what the smaller one leaves.
@@ -27,21 +28,20 @@ fn dp_budget(
     >,
 > {
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
-    let (totals, delta_budget) = totals(&dataset)?;
-    let views = totals.views(delta_budget);
-    let or_null = |epsilon: Option<f64>, column: &str| {
-        epsilon.map_or("NULL".to_string(), |epsilon| column.replace("{}", &epsilon.to_string()))
-    };
-    // the basic view's own epsilon is the exact sum
-    let (basic, zcdp) = (or_null(views.basic, "epsilon_sum"), or_null(views.zcdp, "{}::numeric"));
-    let zcdp_delta = Totals::zcdp_delta(delta_budget);
+    let (limits, scopes) = (limits(&dataset)?, scopes(&dataset)?);
+    // of the data as a whole the fullest cell tells what is left
+    let Fullest { spent, views, .. } = scopes.fullest(&Scope::ALL, None, &limits);
+    let [sum, basic, zcdp] = epsilons(&spent, &views);
+    let (zcdp_delta, delta) = (Totals::zcdp_delta(limits.delta_budget), spent.delta);
+    let rho = limits.everywhere.rho + spent.rho;
     let mut rows = Vec::new();
     read_catalog(
         &format!(
             "SELECT trim_scale(epsilon_budget), trim_scale(spent), \
                     trim_scale(epsilon_budget - spent), trim_scale(delta_budget), \
-                    trim_scale(CASE WHEN spent = {basic} THEN delta_sum ELSE {zcdp_delta} END), \
-                    releases, trim_scale(epsilon_sum) \
+                    trim_scale(CASE WHEN spent = {basic} THEN delta_sum + {delta}::numeric \
+                                    ELSE {zcdp_delta} END), \
+                    releases, trim_scale({sum}) \
                FROM dp.dataset, LATERAL (SELECT least({basic}, {zcdp}) AS spent) AS s \
               WHERE id = {}",
             dataset.id
@@ -59,7 +59,7 @@ fn dp_budget(
                 releases,
                 sum,
                 views.zcdp,
-                Some(totals.rho),
+                Some(rho),
             ));
             Ok(())
         },
@@ -67,21 +67,132 @@ fn dp_budget(
     Ok(TableIterator::new(rows))
 }
 
-/// What all charges come to, and the delta budget.
-pub(super) fn totals(dataset: &Dataset) -> Result<(Totals, f64)> {
+type CellRow = (
+    name!(within, Vec<String>),
+    name!(period, Option<String>),
+    name!(epsilon_spent, Option<AnyNumeric>),
+    name!(epsilon_left, Option<AnyNumeric>),
+    name!(releases, i64),
+    name!(picture, Option<String>),
+);
+
+/// What is spent where most is, of all the data and of each part that was charged.
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_budget_cells(
+    dataset: Option<&str>,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(within, Vec<String>),
+            name!(period, Option<String>),
+            name!(epsilon_spent, Option<AnyNumeric>),
+            name!(epsilon_left, Option<AnyNumeric>),
+            name!(releases, i64),
+            name!(picture, Option<String>),
+        ),
+    >,
+> {
+    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let (limits, scopes) = (limits(&dataset)?, scopes(&dataset)?);
+    let mut parts = vec![(Scope::ALL, None, 0)];
+    // those by an earlier table of groups are parts of the same names
+    read_catalog(
+        &format!(
+            "SELECT within, lower(period), upper(period), period_text, sum(releases)::bigint \
+               FROM dp.scope WHERE dataset = {} \
+              GROUP BY within, period, period_text ORDER BY within, period",
+            dataset.id
+        ),
+        |row| {
+            let period = Period { lower: row.get(2), upper: row.get(3) };
+            let scope = Scope { within: row.get(1).unwrap_or_default(), period };
+            parts.push((scope, row.get(4), row.get(5).unwrap_or_default()));
+            Ok(())
+        },
+    )?;
+    let mut rows: Vec<CellRow> = Vec::new();
+    for (scope, period, releases) in parts {
+        let Fullest { spent, views, .. } = scopes.fullest(&scope, None, &limits);
+        let [_, basic, zcdp] = epsilons(&spent, &views);
+        read_catalog(
+            &format!(
+                "SELECT trim_scale(s.spent), trim_scale(epsilon_budget - s.spent), \
+                        CASE WHEN {is_all} \
+                             THEN releases - (SELECT coalesce(sum(p.releases), 0)::bigint \
+                                                FROM dp.scope AS p WHERE p.dataset = d.id) \
+                             ELSE {releases} END, \
+                        rpad(repeat('#', ceil(20 * s.spent / epsilon_budget)::int), 20, '.') \
+                   FROM dp.dataset AS d, LATERAL (SELECT least({basic}, {zcdp}) AS spent) AS s \
+                  WHERE id = {id}",
+                is_all = scope == Scope::ALL,
+                id = dataset.id
+            ),
+            |row| {
+                let numbers = (row.get(1), row.get(2), row.get(3).unwrap_or_default());
+                let (within, period) = (scope.within.clone(), period.clone());
+                rows.push((within, period, numbers.0, numbers.1, numbers.2, row.get(4)));
+                Ok(())
+            },
+        )?;
+    }
+    Ok(TableIterator::new(rows))
+}
+
+/// What was charged everywhere, and the budget.
+fn limits(dataset: &Dataset) -> Result<Limits> {
+    let (everywhere, epsilon_budget, delta_budget) = totals(dataset)?;
+    // what is within the budget was found out when it was charged
+    Ok(Limits { everywhere, room: i128::MAX, epsilon_budget, delta_budget })
+}
+
+/// What was charged to parts of the data.
+fn scopes(dataset: &Dataset) -> Result<Scopes> {
+    let sql = format!("SELECT {COLUMNS} FROM dp.scope WHERE dataset = {} ORDER BY id", dataset.id);
+    let mut scopes = Scopes::default();
+    read_catalog(&sql, |row| {
+        let row = ScopeRow {
+            tables: row.get(1),
+            regions: row.get(2),
+            within: row.get(3),
+            lower: row.get(4),
+            upper: row.get(5),
+            epsilon: row.get(6),
+            delta: row.get(7),
+            rho: row.get(8),
+        };
+        scopes.sums.push(row.sum());
+        Ok(())
+    })?;
+    Ok(scopes)
+}
+
+/// As expressions over `dp.dataset`: the sum, whose decimals are exact, the same if it is a bound,
+/// and the other bound.
+fn epsilons(spent: &Spent, views: &Views) -> [String; 3] {
+    let sum = format!("(epsilon_sum + {})", spent.decimal());
+    let basic = if views.basic.is_some() { sum.clone() } else { "NULL".to_string() };
+    let zcdp = views.zcdp.map_or("NULL".to_string(), |epsilon| format!("{epsilon}::numeric"));
+    [sum, basic, zcdp]
+}
+
+/// What all charges come to that count everywhere, and the budgets of epsilon and delta.
+pub(super) fn totals(dataset: &Dataset) -> Result<(Totals, f64, f64)> {
     let mut loss = None;
     read_catalog(
         &format!(
-            "SELECT rho_sum::float8, epsilon_sum::float8, delta_sum::float8, delta_budget::float8 \
+            "SELECT rho_sum::float8, epsilon_sum::float8, delta_sum::float8, delta_budget::float8, \
+                    epsilon_budget::float8 \
                FROM dp.dataset WHERE id = {}",
             dataset.id
         ),
         |row| {
-            let sums = [1, 2, 3, 4].map(|column| row.get(column).unwrap_or(f64::INFINITY));
+            let sums = [1, 2, 3, 4, 5].map(|column| row.get(column).unwrap_or(f64::INFINITY));
             loss = Some(sums);
             Ok(())
         },
     )?;
-    let [rho, epsilon_sum, delta_sum, delta_budget] = loss.unwrap_or([f64::INFINITY; 4]);
-    Ok((Totals { epsilon_sum, rho, delta_sum }, delta_budget))
+    let [rho, epsilon_sum, delta_sum, delta_budget, epsilon_budget] =
+        loss.unwrap_or([f64::INFINITY; 5]);
+    Ok((Totals { epsilon_sum, rho, delta_sum }, epsilon_budget, delta_budget))
 }

@@ -1,6 +1,7 @@
 //! Declaring datasets, and taking them back.
 
 use crate::pg::dataset::catalog::Dataset;
+use crate::pg::dataset::part::Part;
 use crate::pg::dataset::relation::Place;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
@@ -27,9 +28,10 @@ fn dp_create_dataset(
     privacy_unit: Option<String>,
     max_rows_per_unit: Option<i32>,
     leaves: Option<Oid>,
+    period_column: Option<String>,
 ) -> Result<()> {
     let name = checked_name(required(name, "name")?, "name")?;
-    let declared = Source {
+    let mut declared = Source {
         place: Place::Here,
         entities: required(entities, "entities")?,
         groups,
@@ -38,23 +40,30 @@ fn dp_create_dataset(
         size_column,
         max_rows_per_unit: rows_per_unit(privacy_unit.as_deref(), max_rows_per_unit)?,
         privacy_unit,
+        period: None,
+        part: Part::default(),
     };
     let epsilon_budget = checked_epsilon_budget(epsilon_budget)?;
     let delta_budget = checked_delta_budget(delta_budget)?;
+    if let Some(column) = period_column {
+        let declared_as = declared.clone().with_leaves(leaves).0.period_type(&column)?;
+        declared.period = Some((column, declared_as.to_string()));
+    }
     let (source, counted) = declared.clone().with_leaves(leaves);
     let fingerprint = source.declare(counted.as_ref(), current_role())?;
     refuse_leaves_of_others(leaves, declared.groups, 0)?;
 
     lock_dataset_name(name)?;
     refuse_name_of_others(name)?;
+    let (period_column, period_type) = declared.period.unzip();
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, \
                 groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
                 max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge, \
-                leaves, leaves_name) \
+                leaves, leaves_name, period_column, period_type) \
          VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
                  $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001, \
-                 $13, $13::regclass::text) \
+                 $13, $13::regclass::text, $14, $15) \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
@@ -70,6 +79,8 @@ fn dp_create_dataset(
             epsilon_budget.decimal().into(),
             delta_budget.to_string().into(),
             leaves.into(),
+            period_column.into(),
+            period_type.into(),
         ],
         |_| Ok(()),
     )?;

@@ -5,6 +5,7 @@ use crate::coco::Coco;
 use crate::hierarchy::{Mechanism, ReleaseRequest, Released, Tree};
 use crate::noise::SystemWords;
 use crate::pg::dataset::catalog::Dataset;
+use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, all_required, invalid, required, unfit};
 use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::release::named::{HierarchyRelease, promised};
@@ -28,6 +29,8 @@ fn dp_hierarchy_release(
     budget_shares: Option<Vec<Option<f64>>>,
     name: Option<&str>,
     keep_measurements: Option<bool>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<
     TableIterator<
         'static,
@@ -52,9 +55,10 @@ fn dp_hierarchy_release(
         }
 
         let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
-        let dataset = Dataset::open(dataset_name)?;
+        let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
         progress.dataset(dataset.id);
-        let levels = dataset.source.hierarchy.len() + 1;
+        let Source { hierarchy, part, .. } = &dataset.source;
+        let levels = hierarchy.len() - part.within.len() + 1;
         let request = ReleaseRequest {
             levels,
             epsilon,
@@ -76,6 +80,9 @@ fn dp_hierarchy_release(
         });
         if keep_measurements {
             parameters["keep_measurements"] = json!(true);
+        }
+        for (argument, value) in part.about() {
+            parameters[argument] = value;
         }
         let promise = promised(name, Some(dataset_name), parameters)?;
         let asked = Asked::new(&dataset, &progress, promise, Map::new());

@@ -63,7 +63,7 @@ fn dp_cost_of_quoted(
     >,
 > {
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
-    let (_, delta) = totals(&dataset)?;
+    let (_, _, delta) = totals(&dataset)?;
     let costs = publication::quoted();
     let decimals = |decimal: fn(&Cost) -> String| costs.iter().map(decimal).collect::<Vec<_>>();
     let (epsilons, deltas) =

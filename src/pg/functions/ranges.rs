@@ -124,12 +124,15 @@ fn dp_range_sums_of_numbers(
     min_amount: Option<AnyNumeric>,
     amount_unit: Option<AnyNumeric>,
     estimate: Option<&str>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>> {
     let ranges = some_ranges(ranges, "ranges")?;
     let questions = Questions::of_numbers(&ranges, bounds.as_ref(), "bounds")?;
     let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
     let asked = (ranges, questions);
-    of_dataset(dataset, value_column, asked, epsilon, delta, method, name, amounts, estimate)
+    let part = (within, period);
+    of_dataset(dataset, part, value_column, asked, epsilon, delta, method, name, amounts, estimate)
 }
 
 macro_rules! of_times {
@@ -151,6 +154,8 @@ macro_rules! of_times {
             min_amount: Option<AnyNumeric>,
             amount_unit: Option<AnyNumeric>,
             estimate: Option<&str>,
+            within: Option<Vec<Option<String>>>,
+            period: Option<&str>,
         ) -> Result<
             TableIterator<'static, (name!(range, SqlRange), name!(sum, f64), name!(stddev, f64))>,
         > {
@@ -160,6 +165,7 @@ macro_rules! of_times {
             let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
             of_dataset(
                 dataset,
+                (within, period),
                 value_column,
                 (ranges, questions),
                 epsilon,
@@ -192,6 +198,7 @@ pub(super) fn some_ranges(
 #[allow(clippy::too_many_arguments)] // the SQL functions' arguments
 fn of_dataset(
     dataset: Option<&str>,
+    (within, period): (Option<Vec<Option<String>>>, Option<&str>),
     value_column: Option<&str>,
     (ranges, questions): (Vec<SqlRange>, Questions),
     epsilon: Option<f64>,
@@ -203,7 +210,7 @@ fn of_dataset(
 ) -> Result<TableIterator<'static, AnswerRow>> {
     let progress = Progress::start(Function::RangeSums, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?;
+    let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
     let amounts = amounts.amounts()?;
@@ -214,6 +221,7 @@ fn of_dataset(
 
     let (asked_ranges, mut parameters) = described(name, &ranges, questions.axis)?;
     parameters.extend(about.clone());
+    parameters.extend(dataset.source.part.about());
     parameters.extend(spent(epsilon, delta, method));
     if estimate == Estimate::Adaptive {
         parameters.insert("estimate".into(), "adaptive".into());

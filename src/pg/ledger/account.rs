@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::time::Duration;
 
-pub(crate) use super::message::Promise;
+pub(crate) use super::message::{ChargedPart, Promise};
 
 pub(super) const CHARGE: Errand =
     Errand { work: Work::Ledger, turn: PrivateLock::Charge, patience: Duration::from_secs(2) };
@@ -40,6 +40,8 @@ pub(crate) struct Account {
     pub(crate) function: &'static str,
     /// For a release that is stored under a name.
     pub(crate) promise: Option<Promise>,
+    /// What is charged, where it is not all of the data.
+    pub(crate) part: Option<ChargedPart>,
     /// What the entry shows beside the mechanism.
     pub(crate) about: Map<String, Value>,
 }
@@ -142,6 +144,9 @@ impl Account {
         for (key, value) in &self.about {
             parameters[key] = value.clone();
         }
+        if let Some(part) = &self.part {
+            parameters["cells"] = part.entry();
+        }
         parameters["name"] = self.promise.as_ref().map(|promise| promise.name.as_str()).into();
         ChargeRequest {
             dataset: self.dataset,
@@ -151,6 +156,7 @@ impl Account {
             epsilon: cost.epsilon.decimal(),
             delta: cost.delta.to_string(),
             rho: cost.loss.rho(),
+            part: self.part.clone(),
             parameters,
             promise: self.promise.clone(),
         }
@@ -181,8 +187,9 @@ impl Account {
             if cost.delta > 0.0 { format!(" (delta {})", cost.delta) } else { String::new() };
         let whose = if left.is_limit { "your limit of " } else { "" };
         format!(
-            "charged epsilon {}{delta} to dataset \"{}\": {} of {whose}{} left",
+            "charged epsilon {}{delta} to {}dataset \"{}\": {} of {whose}{} left",
             cost.epsilon.decimal(),
+            self.of_part(),
             self.dataset_name,
             left.epsilon,
             left.of
@@ -195,20 +202,21 @@ impl Account {
         let (delta, rho) = (cost.delta, cost.loss.rho());
         match refusal {
             Refusal::BudgetExceeded { left, .. } if delta == 0.0 => {
-                self.exceeded("the budget of", &epsilon, &left)
+                self.exceeded(&format!("the budget of {}", self.of_part()), &epsilon, &left)
             }
             Refusal::BudgetExceeded { left, delta_left } => error(
                 PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
                 format!(
                     "epsilon {epsilon} with delta {delta} exceeds what is left of the budget of \
-                     dataset \"{name}\": epsilon {left}, delta {delta_left}"
+                     {}dataset \"{name}\": epsilon {left}, delta {delta_left}",
+                    self.of_part()
                 ),
             )
             .set_hint(
                 "Nothing was spent. Deltas add up to at most half of the dataset's delta_budget, \
                  or the zCDP bound at the other half has to fit: dp_budget shows both.",
             ),
-            Refusal::LimitExceeded { left } => self.exceeded("your limit on", &epsilon, &left),
+            Refusal::LimitExceeded { left } => self.exceeded("your limit on ", &epsilon, &left),
             Refusal::TooSmall { smallest, rho_alone: false } => invalid(
                 format!(
                     "epsilon {epsilon} is below the smallest charge to dataset \"{name}\" by a \
@@ -226,6 +234,18 @@ impl Account {
                 "Nothing was spent. Ask with a larger epsilon: up to some dozen times the smallest \
                  one may be needed. The dataset's owner can lower the bound with \
                  dp_set_smallest_charge.",
+            ),
+            Refusal::NoLimit => error(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!(
+                    "your grant on dataset \"{name}\" has no limit, so it is for releases of all \
+                     the data"
+                ),
+            )
+            .set_hint(
+                "Nothing was spent. Parts of the data share a budget, so that it does not bound \
+                 how many releases there are. Ask without within and period, or ask the dataset's \
+                 owner for dp_grant(..., epsilon_limit => ...).",
             ),
             Refusal::NoDataset => error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
@@ -315,6 +335,11 @@ impl Account {
         .set_hint("Nothing was spent now. Choose another name, which is charged anew.")
     }
 
+    /// The part that is charged, for messages, before the dataset.
+    fn of_part(&self) -> String {
+        self.part.as_ref().map_or(String::new(), |part| format!("{} of ", part.shown))
+    }
+
     /// The release, for messages.
     fn release(&self) -> String {
         let name = self.promise.as_ref().map_or("", |promise| &promise.name);
@@ -325,7 +350,7 @@ impl Account {
         let name = &self.dataset_name;
         error(
             PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-            format!("epsilon {epsilon} exceeds what is left of {whose} dataset \"{name}\": {left}"),
+            format!("epsilon {epsilon} exceeds what is left of {whose}dataset \"{name}\": {left}"),
         )
         .set_hint(
             "Nothing was spent. dp_budget shows the budget, dp.grants each role's limit, and to \

@@ -1,6 +1,8 @@
 //! What a session and the ledger's worker say to each other.
 
+use crate::privacy::{Period, Rule, Scope};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// What the worker is asked.
 #[derive(Serialize, Deserialize)]
@@ -39,6 +41,8 @@ pub(super) struct ChargeRequest {
     pub(super) epsilon: String,
     pub(super) delta: String,
     pub(super) rho: f64,
+    /// What is charged, where it is not all of the data.
+    pub(super) part: Option<ChargedPart>,
     pub(super) parameters: serde_json::Value,
     /// For a release with a name.
     pub(super) promise: Option<Promise>,
@@ -49,6 +53,41 @@ impl ChargeRequest {
     /// less than the next f64 lies above.
     pub(super) fn rho_decimal(&self) -> String {
         self.rho.next_up().to_string()
+    }
+}
+
+/// A part of the data that is charged by itself: see [`scopes`](crate::privacy::Scopes).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ChargedPart {
+    pub(crate) within: Vec<String>,
+    /// As PostgreSQL stores the column's values.
+    pub(crate) lower: Option<i64>,
+    pub(crate) upper: Option<i64>,
+    /// As text; None for all periods.
+    pub(crate) period: Option<String>,
+    pub(crate) tables: String,
+    /// None where it is of all regions.
+    pub(crate) regions: Option<String>,
+    /// For messages.
+    pub(crate) shown: String,
+}
+
+impl ChargedPart {
+    pub(super) fn scope(&self) -> Scope {
+        let period = Period { lower: self.lower, upper: self.upper };
+        Scope { within: self.within.clone(), period }
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        Rule { tables: self.tables.clone(), regions: self.regions.clone() }
+    }
+
+    /// What the ledger's entry says of it besides its region and period.
+    pub(super) fn entry(&self) -> serde_json::Value {
+        json!({
+            "tables": self.tables, "regions": self.regions,
+            "lower": self.lower, "upper": self.upper,
+        })
     }
 }
 
@@ -106,6 +145,8 @@ pub(super) enum Refusal {
         smallest: String,
         rho_alone: bool,
     },
+    /// A role without a limit of its own asks for a part of the data.
+    NoLimit,
     NoDataset,
     NoGrant,
     /// The release of that name is stored.

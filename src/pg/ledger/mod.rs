@@ -4,6 +4,7 @@
 
 pub(super) mod account;
 mod message;
+pub(super) mod parts;
 mod promise;
 pub(super) mod publication;
 mod quotes;

@@ -1,9 +1,10 @@
 //! The budget ledger from the worker's side: checks and records one charge.
 
 use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
+use super::parts::{ChargedParts, add_to_part};
 use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
-use crate::privacy::{Totals, Views};
+use crate::privacy::{Fullest, Limits, Scope, Spent, Totals};
 use pgrx::spi::SpiClient;
 
 /// One charge. One of a release that was promised under the same name, and not stored, stands.
@@ -57,17 +58,27 @@ pub(super) fn charge(
             &[request.dataset.into(), grantee.into(), request.epsilon.as_str().into()],
         )?;
     }
-    add_up(client, request)?;
+    add_up(client, request, &room)?;
     let id = if is_trial { 0 } else { append(client, request)? };
-    Ok(Ok(Charge { id, left: left(client, request, &room.spent)? }))
+    Ok(Ok(Charge { id, left: left(client, request, &room.fullest)? }))
 }
 
 /// A budget that has room for a charge.
 struct Room {
-    /// What is spent with the charge.
-    spent: Views,
+    /// What is spent with the charge, where least is left.
+    fullest: Fullest,
+    parts: ChargedParts,
     /// Why the charge is too small for a role with a grant, if it is.
     too_small: Option<Refusal>,
+}
+
+/// A dataset with what was charged to all of its data, the charge that is asked for included.
+struct Account {
+    limits: Limits,
+    large_epsilon: bool,
+    /// How many smallest charges there are in the budget.
+    times: f64,
+    smallest: String,
 }
 
 /// Whether the dataset's budget has room for the charge. Locks the dataset.
@@ -75,16 +86,37 @@ fn check_budget(
     client: &mut SpiClient,
     request: &ChargeRequest,
 ) -> SpiResult<std::result::Result<Room, Refusal>> {
+    let Some(account) = account(client, request)? else { return Ok(Err(Refusal::NoDataset)) };
+    let limits = account.limits;
+    let part = request.part.as_ref();
+    let parts = ChargedParts::read(client, request.dataset, part)?;
+    let (scope, rule) = (part.map_or(Scope::ALL, |part| part.scope()), part.map(|p| p.rule()));
+    // either view may bound what is spent (see privacy::accounting), in each cell by itself (see
+    // privacy::scopes); the sum of epsilons is compared as the decimal that it is
+    let fullest = parts.scopes.fullest(&scope, rule.as_ref(), &limits);
+    if fullest.exceeds {
+        return budget_exceeded(client, request, &fullest.spent).map(Err);
+    }
+
+    // As many charges of this size as the budget has smallest ones must use up each view: a
+    // Gaussian release with a minute delta has hardly any rho, whatever its epsilon.
+    let Account { large_epsilon, times, smallest, .. } = account;
+    let alike = Totals { epsilon_sum: 0.0, rho: request.rho * times, delta_sum: 0.0 };
+    let zcdp = alike.zcdp(limits.delta_budget);
+    let large = large_epsilon && zcdp.is_none_or(|e| e >= limits.epsilon_budget);
+    let too_small = Refusal::TooSmall { smallest, rho_alone: large_epsilon };
+    Ok(Ok(Room { fullest, parts, too_small: (!large).then_some(too_small) }))
+}
+
+fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<Account>> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
-    let checked = first_row(
+    first_row(
         client,
-        "SELECT epsilon_sum + $2::numeric <= epsilon_budget, \
-                trim_scale(epsilon_budget - epsilon_sum)::text, \
+        "SELECT greatest(least(floor((epsilon_budget - epsilon_sum - $2::numeric) * 1e24), 1e38), \
+                         -1)::text, \
                 epsilon_budget::float8, delta_budget::float8, \
                 (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
-                (delta_sum + $4::numeric)::float8, \
-                trim_scale(greatest(delta_budget / 2 - delta_sum, 0))::text, \
-                $2::numeric >= smallest_charge, \
+                (delta_sum + $4::numeric)::float8, $2::numeric >= smallest_charge, \
                 least(epsilon_budget / smallest_charge, 1e300)::float8, \
                 trim_scale(smallest_charge)::text \
            FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
@@ -95,37 +127,43 @@ fn check_budget(
             delta.as_str().into(),
         ],
         |row| {
-            let within_sum = row.get::<bool>(1)?.unwrap_or(false);
-            let left = row.get::<String>(2)?.unwrap_or_default();
-            let delta_left = row.get::<String>(8)?.unwrap_or_default();
-            let budget = row.get::<f64>(3)?.unwrap_or(0.0);
-            let delta_budget = row.get::<f64>(4)?.unwrap_or(0.0);
-            let after = Totals {
-                epsilon_sum: row.get(6)?.unwrap_or(f64::INFINITY),
-                rho: row.get(5)?.unwrap_or(f64::INFINITY),
-                delta_sum: row.get(7)?.unwrap_or(f64::INFINITY),
-            };
-            // either view may bound what is spent (see privacy::accounting); the sum of epsilons is
-            // compared as the decimal that it is
-            let spent = after.views(delta_budget);
-            let basic = spent.basic.is_some() && within_sum;
-            if !basic && spent.zcdp.is_none_or(|epsilon| epsilon > budget) {
-                return Ok(Err(Refusal::BudgetExceeded { left, delta_left }));
-            }
-
-            // As many charges of this size as the budget has smallest ones must use up each view: a
-            // Gaussian release with a minute delta has hardly any rho, whatever its epsilon.
-            let times = row.get::<f64>(10)?.unwrap_or(0.0);
-            let alike = Totals { epsilon_sum: 0.0, rho: request.rho * times, delta_sum: 0.0 };
-            let zcdp = alike.zcdp(delta_budget);
-            let large_epsilon = row.get(9)?.unwrap_or(false);
-            let large = large_epsilon && zcdp.is_none_or(|e| e >= budget);
-            let smallest = row.get(11)?.unwrap_or_default();
-            let too_small = Refusal::TooSmall { smallest, rho_alone: large_epsilon };
-            Ok(Ok(Room { spent, too_small: (!large).then_some(too_small) }))
+            let room = row.get::<String>(1)?.and_then(|room| room.parse().ok());
+            Ok(Account {
+                limits: Limits {
+                    everywhere: Totals {
+                        epsilon_sum: row.get(5)?.unwrap_or(f64::INFINITY),
+                        rho: row.get(4)?.unwrap_or(f64::INFINITY),
+                        delta_sum: row.get(6)?.unwrap_or(f64::INFINITY),
+                    },
+                    room: room.unwrap_or(-1),
+                    epsilon_budget: row.get(2)?.unwrap_or(0.0),
+                    delta_budget: row.get(3)?.unwrap_or(0.0),
+                },
+                large_epsilon: row.get(7)?.unwrap_or(false),
+                times: row.get(8)?.unwrap_or(0.0),
+                smallest: row.get(9)?.unwrap_or_default(),
+            })
         },
+    )
+}
+
+/// Less than the charge is left where so much was charged to parts of the data.
+fn budget_exceeded(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+    spent: &Spent,
+) -> SpiResult<Refusal> {
+    let left = first_row(
+        client,
+        "SELECT trim_scale(greatest(epsilon_budget - epsilon_sum - $2::numeric, \
+                                    least(0, epsilon_budget - epsilon_sum)))::text, \
+                trim_scale(greatest(delta_budget / 2 - delta_sum - $3::numeric, 0))::text \
+           FROM dp.dataset WHERE id = $1",
+        &[request.dataset.into(), spent.decimal().into(), spent.delta.to_string().into()],
+        |row| Ok((row.get(1)?.unwrap_or_default(), row.get(2)?.unwrap_or_default())),
     )?;
-    Ok(checked.unwrap_or(Err(Refusal::NoDataset)))
+    let (left, delta_left) = left.unwrap_or_default();
+    Ok(Refusal::BudgetExceeded { left, delta_left })
 }
 
 /// Whether a role's limit has room for the charge. Locks the grant.
@@ -137,22 +175,36 @@ fn check_limit(
     let limit = first_row(
         client,
         "SELECT epsilon_limit IS NULL OR epsilon_spent + $3::numeric <= epsilon_limit, \
-                trim_scale(epsilon_limit - epsilon_spent)::text \
+                trim_scale(epsilon_limit - epsilon_spent)::text, epsilon_limit IS NULL \
            FROM dp.access \
           WHERE dataset = $1 AND grantee::bigint = $2 AND NOT revoked FOR NO KEY UPDATE",
         &[request.dataset.into(), grantee.into(), request.epsilon.as_str().into()],
-        |row| Ok((row.get(1)?.unwrap_or(false), row.get(2)?.unwrap_or_default())),
+        |row| {
+            let has_none = row.get(3)?.unwrap_or(true);
+            Ok((row.get(1)?.unwrap_or(false), row.get(2)?.unwrap_or_default(), has_none))
+        },
     )?;
     Ok(match limit {
         None => Err(Refusal::NoGrant),
-        Some((false, left)) => Err(Refusal::LimitExceeded { left }),
-        Some((true, _)) => Ok(()),
+        // how often a role can ask is to be bounded by what it spends
+        Some((.., true)) if request.part.is_some() => Err(Refusal::NoLimit),
+        Some((false, left, _)) => Err(Refusal::LimitExceeded { left }),
+        Some((true, ..)) => Ok(()),
     })
 }
 
-/// Adds the charge to the dataset's sums.
-fn add_up(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<()> {
+/// Adds the charge to the sums of the dataset, or of a part of it.
+fn add_up(client: &mut SpiClient, request: &ChargeRequest, room: &Room) -> SpiResult<()> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
+    if let Some(part) = &request.part {
+        add_to_part(client, request, part, room.parts.own)?;
+        client.update(
+            "UPDATE dp.dataset SET releases = releases + 1 WHERE id = $1",
+            None,
+            &[(*dataset).into()],
+        )?;
+        return Ok(());
+    }
     client.update(
         "UPDATE dp.dataset SET epsilon_sum = epsilon_sum + $2::numeric, \
                 delta_sum = delta_sum + $3::numeric, rho_sum = rho_sum + $4::numeric, \
@@ -210,14 +262,22 @@ fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<i64> {
 }
 
 /// What the charge leaves to the role that asked: of its limit or of the dataset's budget, whichever
-/// is less. `spent`: of the budget, with the charge.
-fn left(client: &mut SpiClient, request: &ChargeRequest, spent: &Views) -> SpiResult<Option<Left>> {
+/// is less. `fullest`: where most of the budget is spent, with the charge.
+fn left(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+    fullest: &Fullest,
+) -> SpiResult<Option<Left>> {
+    let Fullest { spent, views, .. } = fullest;
+    // the dataset's sums have what is charged everywhere
+    let to_part = if request.part.is_some() { &request.epsilon } else { "0" };
     // as dp_budget shows it, but for the digits of a bound that no decimal is
-    let zcdp = spent.zcdp.map(|epsilon| ((epsilon * 1e6).ceil() / 1e6).to_string());
+    let zcdp = views.zcdp.map(|epsilon| ((epsilon * 1e6).ceil() / 1e6).to_string());
     first_row(
         client,
         "SELECT trim_scale(epsilon)::text, trim_scale(whole)::text, is_limit \
-           FROM (SELECT epsilon_budget - least(CASE WHEN $3 THEN epsilon_sum END, $4::numeric), \
+           FROM (SELECT epsilon_budget - least(CASE WHEN $3 THEN epsilon_sum + $5::numeric \
+                                                           + $6::numeric END, $4::numeric), \
                         epsilon_budget, false \
                    FROM dp.dataset WHERE id = $1 \
                  UNION ALL \
@@ -229,8 +289,10 @@ fn left(client: &mut SpiClient, request: &ChargeRequest, spent: &Views) -> SpiRe
         &[
             request.dataset.into(),
             request.grantee.map(i64::from).into(),
-            spent.basic.is_some().into(),
+            views.basic.is_some().into(),
             zcdp.into(),
+            spent.decimal().into(),
+            to_part.into(),
         ],
         |row| {
             Ok(Left {

@@ -12,7 +12,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
-use crate::pg::ledger::account::{LedgerReceipt, Promise};
+use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise};
 use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
@@ -46,8 +46,9 @@ impl<'a> Asked<'a> {
         dataset: &'a Dataset,
         progress: &'a Progress,
         promise: Option<Promise>,
-        about: Map<String, Value>,
+        mut about: Map<String, Value>,
     ) -> Asked<'a> {
+        about.extend(dataset.source.part.about());
         Asked { dataset, progress, promise, turn: None, about, function: progress.function() }
     }
 
@@ -94,7 +95,8 @@ impl<'a> Asked<'a> {
         as_of_now(|| {
             let reader = dataset.check_source()?;
             let (mechanism, reading) = as_reader(reader, || prepare(&dataset.source))?;
-            self.of_given(mechanism, |receipt, words| {
+            let part = as_reader(reader, || dataset.charged_part())?;
+            self.of_charged(mechanism, part, |receipt, words| {
                 progress.phase(Phase::Reading);
                 let truth = as_reader(reader, || reading.read(&receipt))?;
                 tell(truth, receipt, words)
@@ -110,10 +112,20 @@ impl<'a> Asked<'a> {
         mechanism: M,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
+        self.of_charged(mechanism, None, tell)
+    }
+
+    /// `part`: what is charged, where it is not all of the data.
+    fn of_charged<M: Costs, T: Storable>(
+        self,
+        mechanism: M,
+        part: Option<ChargedPart>,
+        tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
+    ) -> Result<T> {
         let Asked { dataset, progress, promise, turn, about, function } = self;
         let mut words = words_from_system().map_err(internal)?;
         progress.phase(Phase::Charging);
-        let account = dataset.account(function, promise.clone(), about)?;
+        let account = dataset.account(function, promise.clone(), part, about)?;
         let receipt = Receipt::charged(mechanism, &account)?;
         let charged = receipt.entry().notice.clone();
         let told = after_charge(receipt, |receipt| {

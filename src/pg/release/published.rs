@@ -30,6 +30,8 @@ struct Parameters {
     consistency: Option<String>,
     max_size: i64,
     budget_shares: Option<Vec<f64>>,
+    #[serde(default)]
+    within: Vec<String>,
 }
 
 impl Published {
@@ -62,7 +64,7 @@ impl Published {
             found = Some(Published {
                 id: row.get(1).unwrap_or_default(),
                 // one histogram is its own root
-                levels: if asked.method.is_some() { 1 } else { levels },
+                levels: if asked.method.is_some() { 1 } else { levels - asked.within.len() },
                 rows_per_unit: row.get::<i32>(3).unwrap_or(1).unsigned_abs(),
                 asked,
                 epsilons: row.get(5),
@@ -107,10 +109,13 @@ impl Published {
     /// The regions, and one histogram for each in their order.
     pub(crate) fn regions(&self) -> Result<(Tree, Vec<DpCoco>)> {
         let stored = read_regions(self.id)?;
-        let leaves = stored.iter().filter(|(path, _)| path.len() + 1 == self.levels);
+        let root = &self.asked.within;
+        let below_root = stored.iter().filter_map(|(path, _)| path.strip_prefix(root.as_slice()));
+        let leaves = below_root.filter(|path| path.len() + 1 == self.levels);
         let leaves: Vec<(Vec<String>, Coco)> =
-            leaves.map(|(path, _)| (path.clone(), Coco::default())).collect();
+            leaves.map(|path| (path.to_vec(), Coco::default())).collect();
         let (tree, _) = Tree::from_leaves(self.levels - 1, leaves).map_err(internal)?;
+        let tree = tree.moved_below(root);
         let paths = tree.regions().iter().map(|region| &region.path);
         if !paths.eq(stored.iter().map(|(path, _)| path)) {
             return Err(internal("the regions of a stored release are not those of a tree"));

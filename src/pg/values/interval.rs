@@ -42,6 +42,15 @@ impl SqlRange {
         Some(BinRange { lower: from(lower, true), upper: from(upper, false) })
     }
 
+    /// Where a range of values of that type begins and ends, the end not included; None if it is
+    /// empty. Infinity is no limit.
+    pub(crate) fn finite_ends(&self, type_oid: Oid) -> Option<BinRange> {
+        match type_oid {
+            pg_sys::INT8OID => self.half_open(),
+            _ => self.finite(type_oid),
+        }
+    }
+
     /// Where a range of times begins and ends; infinity is no limit.
     fn finite(&self, type_oid: Oid) -> Option<BinRange> {
         let infinite = |time: i64| match type_oid {
@@ -64,11 +73,7 @@ pub(crate) struct RangeEnds {
 impl SqlRange {
     /// Of a range of values of that type: bigint, date, timestamp or timestamptz.
     pub(crate) fn ends(&self, type_oid: Oid) -> RangeEnds {
-        let BinRange { lower, upper } = match type_oid {
-            pg_sys::INT8OID => self.half_open(),
-            _ => self.finite(type_oid),
-        }
-        .unwrap_or(BinRange::EMPTY);
+        let BinRange { lower, upper } = self.finite_ends(type_oid).unwrap_or(BinRange::EMPTY);
         let text = |end: i64| match type_oid {
             pg_sys::INT8OID => end.to_string(),
             _ => iso_text(end, type_oid),
