@@ -62,8 +62,6 @@ CREATE TABLE dp.dataset (
     size_column text,
     privacy_unit text,
     max_rows_per_unit integer NOT NULL DEFAULT 1 CHECK (max_rows_per_unit > 0),
-    period_column text,
-    period_type text, -- int8, date, timestamp, timestamptz
     fingerprint text NOT NULL, -- of the tables and columns as they were declared
     epsilon_budget numeric NOT NULL CHECK (epsilon_budget > 0),
     delta_budget numeric NOT NULL CHECK (delta_budget >= 0),
@@ -73,7 +71,9 @@ CREATE TABLE dp.dataset (
     rho_sum numeric NOT NULL DEFAULT 0,
     releases bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    dropped_at timestamptz -- a dropped dataset stays, for its ledger
+    dropped_at timestamptz, -- a dropped dataset stays, for its ledger
+    period_column text,
+    period_type text -- int8, date, timestamp, timestamptz
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
 -- What is counted for one replaces what was, whose bound on a unit's rows may be another.
