@@ -73,7 +73,9 @@ CREATE TABLE dp.dataset (
     rho_sum numeric NOT NULL DEFAULT 0,
     releases bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    dropped_at timestamptz -- a dropped dataset stays, for its ledger
+    dropped_at timestamptz, -- a dropped dataset stays, for its ledger
+    period_column text,
+    period_type text -- int8, date, timestamp, timestamptz
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
 -- What is counted for one replaces what was, whose bound on a unit's rows may be another.

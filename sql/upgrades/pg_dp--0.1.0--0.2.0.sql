@@ -5,6 +5,154 @@
 
 SET LOCAL search_path = pg_catalog, pg_temp; -- as in 00_setup.sql
 
+CREATE TYPE @extschema@.grid;
+
+CREATE FUNCTION @extschema@.grid_in(cstring) RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.grid_out(@extschema@.grid) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'grid_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.grid_recv(internal) RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.grid_send(@extschema@.grid) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'grid_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE @extschema@.grid (
+    INPUT = @extschema@.grid_in, OUTPUT = @extschema@.grid_out,
+    RECEIVE = @extschema@.grid_recv, SEND = @extschema@.grid_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended
+);
+
+COMMENT ON TYPE @extschema@.grid IS
+    'exact, CONFIDENTIAL counts: how many rows there are in each cell of a grid of bins';
+
+COMMENT ON FUNCTION @extschema@.grid_in(cstring) IS 'text input of grid';
+
+COMMENT ON FUNCTION @extschema@.grid_out(@extschema@.grid) IS 'text output of grid';
+
+COMMENT ON FUNCTION @extschema@.grid_recv(internal) IS 'binary input of grid';
+
+COMMENT ON FUNCTION @extschema@.grid_send(@extschema@.grid) IS 'binary output of grid';
+
+CREATE TYPE @extschema@.dp_grid;
+
+CREATE FUNCTION @extschema@.dp_grid_in(cstring) RETURNS @extschema@.dp_grid
+    AS 'MODULE_PATHNAME', 'dp_grid_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.dp_grid_out(@extschema@.dp_grid) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_grid_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.dp_grid_recv(internal) RETURNS @extschema@.dp_grid
+    AS 'MODULE_PATHNAME', 'dp_grid_recv_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION @extschema@.dp_grid_send(@extschema@.dp_grid) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_grid_send_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE @extschema@.dp_grid (
+    INPUT = @extschema@.dp_grid_in, OUTPUT = @extschema@.dp_grid_out,
+    RECEIVE = @extschema@.dp_grid_recv, SEND = @extschema@.dp_grid_send,
+    INTERNALLENGTH = VARIABLE, STORAGE = extended, CATEGORY = 'd'
+);
+
+COMMENT ON TYPE @extschema@.dp_grid IS
+    'released, differentially private counts of the cells of a grid, which answer any rectangle';
+
+COMMENT ON FUNCTION @extschema@.dp_grid_in(cstring) IS 'text input of dp_grid';
+
+COMMENT ON FUNCTION @extschema@.dp_grid_out(@extschema@.dp_grid) IS 'text output of dp_grid';
+
+COMMENT ON FUNCTION @extschema@.dp_grid_recv(internal) IS 'binary input of dp_grid';
+
+COMMENT ON FUNCTION @extschema@.dp_grid_send(@extschema@.dp_grid) IS 'binary output of dp_grid';
+
+CREATE FUNCTION @extschema@.grid_to_jsonb(@extschema@.grid) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'grid_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION @extschema@.grid_to_jsonb(@extschema@.grid) IS
+    'inside of the cast to jsonb';
+
+CREATE CAST (@extschema@.grid AS jsonb)
+    WITH FUNCTION @extschema@.grid_to_jsonb(@extschema@.grid);
+
+COMMENT ON CAST (@extschema@.grid AS jsonb) IS
+    '{"row_lo": lo, "row_hi": hi, "column_lo": lo, "column_hi": hi, "counts": {"row/column": count, ...}}';
+
+CREATE FUNCTION @extschema@.dp_grid_to_jsonb(@extschema@.dp_grid) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'dp_grid_to_jsonb_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION @extschema@.dp_grid_to_jsonb(@extschema@.dp_grid) IS
+    'inside of the cast to jsonb';
+
+CREATE CAST (@extschema@.dp_grid AS jsonb)
+    WITH FUNCTION @extschema@.dp_grid_to_jsonb(@extschema@.dp_grid);
+
+COMMENT ON CAST (@extschema@.dp_grid AS jsonb) IS
+    'what was released: bounds, method, parameters, the sums over the rectangles from the first cell';
+
+CREATE FUNCTION @extschema@.grid_add(
+        @extschema@.grid, row_bin bigint, column_bin bigint, row_bounds int8range,
+        column_bounds int8range)
+    RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION @extschema@.grid_add(
+        @extschema@.grid, bigint, bigint, int8range, int8range) IS
+    'counts one row in its cell';
+
+CREATE FUNCTION @extschema@.grid_merge(@extschema@.grid, @extschema@.grid) RETURNS @extschema@.grid
+    AS 'MODULE_PATHNAME', 'grid_merge_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION @extschema@.grid_merge(@extschema@.grid, @extschema@.grid) IS
+    'adds counts to others with the same bounds';
+
+CREATE AGGREGATE @extschema@.grid_agg(
+        row_bin bigint, column_bin bigint, row_bounds int8range, column_bounds int8range) (
+    SFUNC = @extschema@.grid_add, STYPE = @extschema@.grid,
+    COMBINEFUNC = @extschema@.grid_merge, PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE @extschema@.grid_agg(bigint, bigint, int8range, int8range) IS
+    'exact counts of the cells of a grid of bins, one input row each';
+
+CREATE AGGREGATE @extschema@.grid_agg(g @extschema@.grid) (
+    SFUNC = @extschema@.grid_merge, STYPE = @extschema@.grid,
+    COMBINEFUNC = @extschema@.grid_merge, PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
+    'exact counts of several values of type grid with the same bounds';
+
+ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text;
+
+-- What was charged to parts of a dataset, which share its budget where no row lies in two of them.
+CREATE TABLE dp.scope (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    dataset bigint NOT NULL REFERENCES dp.dataset,
+    tables text NOT NULL, -- a hash of the tables and columns that told rows apart
+    regions text, -- and of which region each group lay in, NULL for all regions
+    within text[] NOT NULL,
+    period int8range NOT NULL, -- as the column's values are stored
+    period_text text,
+    epsilon_sum numeric NOT NULL,
+    delta_sum numeric NOT NULL,
+    rho_sum numeric NOT NULL,
+    releases bigint NOT NULL
+);
+
+CREATE INDEX scope_dataset ON dp.scope (dataset);
+
+COMMENT ON TABLE dp.scope IS
+    'sums of the charges to parts of datasets, which dp_budget_cells shows';
+
+CREATE TABLE dp.release_grid (
+    release bigint PRIMARY KEY REFERENCES dp.release,
+    grid @extschema@.dp_grid NOT NULL
+);
+
+COMMENT ON TABLE dp.release_grid IS 'stored releases of grids, which dp.release_grids shows';
+
 CREATE TABLE dp.release_region_bins (
     release bigint NOT NULL REFERENCES dp.release,
     n bigint NOT NULL, -- the regions' order: level by level
@@ -13,10 +161,237 @@ CREATE TABLE dp.release_region_bins (
     ranges @extschema@.dp_ranges NOT NULL,
     PRIMARY KEY (release, n)
 );
+
 COMMENT ON TABLE dp.release_region_bins IS
     'the regions of stored releases of bins, which dp.release_region_ranges shows';
 
+SELECT pg_catalog.pg_extension_config_dump('dp.scope', '');
+
+SELECT pg_catalog.pg_extension_config_dump('dp.scope_id_seq', '');
+
+SELECT pg_catalog.pg_extension_config_dump('dp.release_grid', '');
+
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_bins', '');
+
+DROP FUNCTION @extschema@.dp_create_dataset(
+    text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass);
+
+CREATE FUNCTION @extschema@.dp_create_dataset(
+        name text, entities regclass, group_key text[], hierarchy text[],
+        groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
+        epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
+        privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL,
+        leaves regclass DEFAULT NULL, period_column text DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_create_dataset(
+        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass, text)
+    IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
+
+CREATE FUNCTION @extschema@.dp_budget_cells(dataset text)
+    RETURNS TABLE (within text[], period text, epsilon_spent numeric, epsilon_left numeric,
+                   releases bigint, picture text)
+    AS 'MODULE_PATHNAME', 'dp_budget_cells_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_budget_cells(text) IS
+    'what is spent and left of a dataset''s budget in each part of the data that was charged';
+
+CREATE OR REPLACE FUNCTION @extschema@.dp_verify_ledger()
+    RETURNS TABLE (entries bigint, epochs bigint, whole boolean, problem text)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp ROWS 1
+BEGIN ATOMIC
+    WITH chained AS (
+        SELECT c.id, c.id = row_number() OVER by_id AS in_order,
+               c.hash = dp.charge_hash(
+                   lag(c.hash) OVER by_id, c.id, c.epoch, c.charged_at, c.charged_by, c.dataset,
+                   c.function, c.epsilon, c.delta, c.rho, c.parameters, c.nonce) AS linked
+          FROM dp.charge AS c WINDOW by_id AS (ORDER BY c.id)
+    ), broken AS (
+        SELECT min(id) FILTER (WHERE NOT (in_order AND linked)) AS first FROM chained
+    ), charged AS MATERIALIZED ( -- cells is there for charges to a part of the data
+        SELECT c.dataset, c.parameters -> 'cells' AS cells,
+               CASE WHEN c.parameters ? 'cells' THEN c.parameters -> 'within' END AS within,
+               count(*) AS n, sum(c.epsilon) AS epsilon, sum(c.delta) AS delta, sum(c.rho) AS rho
+          FROM dp.charge AS c GROUP BY 1, 2, 3
+    ), of_parts AS (
+        SELECT s.dataset,
+               jsonb_build_object('tables', s.tables, 'regions', s.regions,
+                                  'lower', lower(s.period), 'upper', upper(s.period)) AS cells,
+               CASE WHEN s.within <> '{}' THEN to_jsonb(s.within) END AS within,
+               s.releases AS n, s.epsilon_sum AS epsilon, s.delta_sum AS delta, s.rho_sum AS rho
+          FROM dp.scope AS s
+    ), unbalanced AS (
+        SELECT min(u.dataset) AS first
+          FROM (SELECT d.id AS dataset
+                  FROM dp.dataset AS d
+                  LEFT JOIN (SELECT c.dataset, sum(c.n) AS n FROM charged AS c
+                              GROUP BY c.dataset) AS a ON a.dataset = d.id
+                  LEFT JOIN charged AS c ON c.dataset = d.id AND c.cells IS NULL
+                 WHERE (d.releases, d.epsilon_sum, d.delta_sum, d.rho_sum)
+                       <> (coalesce(a.n, 0), coalesce(c.epsilon, 0), coalesce(c.delta, 0),
+                           coalesce(c.rho, 0))
+                UNION ALL
+                SELECT e.dataset
+                  FROM (SELECT c.dataset, c.cells, c.within, c.n, c.epsilon, c.delta, c.rho, 1 AS side
+                          FROM charged AS c WHERE c.cells IS NOT NULL
+                        UNION ALL
+                        SELECT p.dataset, p.cells, p.within, p.n, p.epsilon, p.delta, p.rho, -1
+                          FROM of_parts AS p) AS e
+                 GROUP BY e.dataset, e.cells, e.within
+                HAVING count(*) <> 2
+                       OR (sum(e.side * e.n), sum(e.side * e.epsilon), sum(e.side * e.delta),
+                           sum(e.side * e.rho)) <> (0, 0, 0, 0)) AS u
+    ), problems AS (
+        SELECT CASE WHEN broken.first IS NOT NULL
+                    THEN format('entry %s does not continue the chain', broken.first)
+                    WHEN unbalanced.first IS NOT NULL
+                    THEN format('the sums of dataset number %s are not those of its entries',
+                                unbalanced.first)
+               END AS problem
+          FROM broken, unbalanced
+    )
+    SELECT (SELECT count(*) FROM dp.charge), (SELECT count(*) FROM dp.epoch), p.problem IS NULL,
+           p.problem
+      FROM problems AS p;
+END;
+
+DROP FUNCTION @extschema@.dp_hierarchy_release(
+    text, float8, text[], text, bigint, float8[], text, boolean);
+
+CREATE FUNCTION @extschema@.dp_hierarchy_release(
+        dataset text, epsilon float8, estimators text[] DEFAULT '{auto}',
+        consistency text DEFAULT 'matching', max_size bigint DEFAULT 10000,
+        budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
+        keep_measurements boolean DEFAULT false, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
+    RETURNS TABLE (level int, path text[], size bigint, groups bigint)
+    AS 'MODULE_PATHNAME', 'dp_hierarchy_release_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
+
+ -- with a search_path of its own, but not for each row
+COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
+        text, float8, text[], text, bigint, float8[], text, boolean, text[], text)
+    IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';
+
+DROP FUNCTION @extschema@.dp_range_sums(
+    text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric,
+    numeric, text);
+
+CREATE FUNCTION @extschema@.dp_range_sums(
+        dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
+        bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS TABLE (range int8range, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_numbers_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_range_sums(
+        text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
+    IS 'releases how many rows of a dataset lie in ranges of integers, or sums of amounts';
+
+DROP FUNCTION @extschema@.dp_range_sums(
+    text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric,
+    numeric, text);
+
+CREATE FUNCTION @extschema@.dp_range_sums(
+        dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8,
+        delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS TABLE (range daterange, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_dates_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_range_sums(
+        text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
+    IS 'releases how many rows of a dataset lie in ranges of dates, or sums of amounts';
+
+DROP FUNCTION @extschema@.dp_range_sums(
+    text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric,
+    numeric, text);
+
+CREATE FUNCTION @extschema@.dp_range_sums(
+        dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8,
+        delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS TABLE (range tsrange, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamps_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_range_sums(
+        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
+    IS 'releases how many rows of a dataset lie in ranges of timestamps, or sums of amounts';
+
+DROP FUNCTION @extschema@.dp_range_sums(
+    text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric,
+    numeric, text);
+
+CREATE FUNCTION @extschema@.dp_range_sums(
+        dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8,
+        delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
+        estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS TABLE (range tstzrange, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_range_sums_of_timestamptzs_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_range_sums(
+        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric, text,
+        text[], text)
+    IS 'releases how many rows of a dataset lie in ranges of timestamps with time zone, or sums of amounts';
+
+CREATE FUNCTION @extschema@.dp_grid_release(
+        g @extschema@.grid, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
+        dataset text DEFAULT NULL, name text DEFAULT NULL)
+    RETURNS @extschema@.dp_grid
+    AS 'MODULE_PATHNAME', 'dp_grid_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_grid_release(
+        @extschema@.grid, float8, float8, text, text, text) IS
+    'releases counts of cells with (epsilon, delta)-differential privacy for one row more or less';
+
+CREATE FUNCTION @extschema@.dp_rectangle_sum(
+        g @extschema@.dp_grid, row_range int8range, column_range int8range)
+    RETURNS float8
+    AS 'MODULE_PATHNAME', 'dp_rectangle_sum_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION @extschema@.dp_rectangle_sum(@extschema@.dp_grid, int8range, int8range) IS
+    'how many rows lie in a rectangle, estimated from a release';
+
+CREATE FUNCTION @extschema@.dp_rectangle_sums(
+        g @extschema@.dp_grid, row_ranges int8range[], column_ranges int8range[])
+    RETURNS TABLE (row_range int8range, column_range int8range, sum float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_rectangle_sums_of_grid_wrapper'
+    LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100;
+
+COMMENT ON FUNCTION @extschema@.dp_rectangle_sums(
+        @extschema@.dp_grid, int8range[], int8range[]) IS
+    'how many rows lie in each of the rectangles, estimated from a release';
+
+CREATE FUNCTION @extschema@.dp_unnest(g @extschema@.dp_grid)
+    RETURNS TABLE (row_bin bigint, column_bin bigint, value float8, stddev float8)
+    AS 'MODULE_PATHNAME', 'dp_unnest_grid_wrapper'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
+
+COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_grid) IS
+    'every cell with the estimate of its count and the standard deviation of the noise';
 
 CREATE FUNCTION @extschema@.dp_region_range_release(
         dataset text, bins_column text, bounds int8range, epsilon float8, delta float8 DEFAULT 0,
@@ -26,9 +401,69 @@ CREATE FUNCTION @extschema@.dp_region_range_release(
     AS 'MODULE_PATHNAME', 'dp_region_range_release_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
+
 COMMENT ON FUNCTION @extschema@.dp_region_range_release(
         text, text, int8range, float8, float8, text, float8[], text, bigint)
     IS 'releases counts of bins of each region, which were counted elsewhere';
+
+-- Owners see their datasets, grants and charges, grantees what they may use and spent; what was
+-- released is for everyone.
+CREATE OR REPLACE VIEW dp.datasets WITH (security_barrier) AS
+    WITH usable AS MATERIALIZED (
+        SELECT d.*, o.owned
+          FROM dp.dataset AS d
+         CROSS JOIN LATERAL (
+            SELECT pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+          ) AS o (owned)
+         WHERE d.dropped_at IS NULL
+           AND (o.owned
+                OR EXISTS (SELECT FROM dp.access AS a
+                            WHERE a.dataset = d.id AND NOT a.revoked
+                              AND pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name),
+                                                         'USAGE')))
+    ), behind AS MATERIALIZED (
+        SELECT d.id, t.relation
+          FROM dp.dataset AS d
+         CROSS JOIN LATERAL (SELECT dp.tables_behind(d.entities)
+                             UNION SELECT dp.tables_behind(d.leaves)) AS t (relation)
+    )
+    SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities,
+           u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column, u.privacy_unit,
+           u.max_rows_per_unit, b.epsilon_budget, b.epsilon_spent, b.epsilon_left,
+           b.delta_budget, b.delta_spent, b.releases, u.created_at,
+           pg_catalog.trim_scale(u.smallest_charge) AS smallest_charge,
+           -- what was restored has other numbers, until its owner confirms it, but the same name
+           ARRAY(
+               SELECT DISTINCT
+                      o.name || CASE WHEN o.dropped_at IS NULL THEN '' ELSE ' (dropped)' END
+                 FROM dp.dataset AS o
+                WHERE o.id <> u.id AND (o.dropped_at IS NULL OR o.releases > 0)
+                  AND (u.owned OR o.id IN (SELECT v.id FROM usable AS v))
+                  AND (o.entities_name = u.entities_name
+                       OR o.id IN (
+                          SELECT h.id FROM behind AS h
+                           WHERE h.relation IN (
+                              SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
+                ORDER BY 1) AS shares_rows_with,
+           u.leaves::regclass AS leaves, c.counted_at, u.period_column
+      FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
+      LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
+
+COMMENT ON COLUMN dp.datasets.period_column IS
+    'the column that tells to which period a row belongs, NULL if none was declared';
+
+CREATE OR REPLACE VIEW dp.ledger WITH (security_barrier) AS
+    SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
+           c.epsilon, c.delta, c.parameters, c.rho, c.epoch, c.hash,
+           ARRAY(SELECT w.name FROM jsonb_array_elements_text(c.parameters -> 'within')
+                                    WITH ORDINALITY AS w (name, n) ORDER BY w.n) AS within,
+           c.parameters ->> 'period' AS period
+      FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
+     WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
+
+COMMENT ON COLUMN dp.ledger.within IS 'the region whose rows were read, {} for all';
+
+COMMENT ON COLUMN dp.ledger.period IS 'the periods whose rows were read, NULL for all';
 
 CREATE OR REPLACE VIEW dp.releases WITH (security_barrier) AS
     SELECT r.dataset, r.release AS name, r.released_at, c.epsilon, c.delta, r.parameters,
@@ -42,6 +477,25 @@ CREATE OR REPLACE VIEW dp.releases WITH (security_barrier) AS
       JOIN dp.charge AS c ON c.id = r.charge
       LEFT JOIN dp.publication AS p ON p.id = r.publication;
 
+CREATE VIEW dp.rectangle_answer AS
+    SELECT s.release, s.row_lower, s.row_upper, s.column_lower, s.column_upper, s.sum, s.stddev
+      FROM dp.release_rectangle AS s
+    UNION ALL
+    SELECT q.release, c.row_bin, c.row_bin + 1, c.column_bin, c.column_bin + 1, c.value, c.stddev
+      FROM dp.release_grid AS q CROSS JOIN LATERAL @extschema@.dp_unnest(q.grid) AS c;
+
+COMMENT ON VIEW dp.rectangle_answer IS
+    'behind dp.rectangle_rows, the sums of stored releases, whoever they are for';
+
+CREATE OR REPLACE VIEW dp.rectangle_rows WITH (security_barrier) AS
+    SELECT r.dataset, r.release, s.row_lower, s.row_upper, s.column_lower, s.column_upper, s.sum,
+           s.stddev, s.sum - 1.6448536269514722 * s.stddev AS low,
+           s.sum + 1.6448536269514722 * s.stddev AS high
+      FROM dp.shown_release AS r JOIN dp.rectangle_answer AS s ON s.release = r.id;
+
+COMMENT ON VIEW dp.rectangle_rows IS
+    'the sums of all stored releases of rectangles, and the cells of those that answer any rectangle';
+
 CREATE VIEW dp.region_range_answer AS
     SELECT g.release, g.region, g.path, q.grain, q.lower_bound, q.upper_bound, v.sum, v.stddev
       FROM dp.release_region_sums AS g
@@ -51,6 +505,7 @@ CREATE VIEW dp.region_range_answer AS
     UNION ALL
     SELECT g.release, g.region, g.path, '1', b.bin::text, (b.bin + 1)::text, b.value, b.stddev
       FROM dp.release_region_bins AS g CROSS JOIN LATERAL @extschema@.dp_unnest(g.ranges) AS b;
+
 COMMENT ON VIEW dp.region_range_answer IS
     'behind dp.region_range_rows, the sums of stored releases by region, whoever they are for';
 
@@ -61,29 +516,55 @@ CREATE OR REPLACE VIEW dp.region_range_rows WITH (security_barrier) AS
            s.sum - 1.6448536269514722 * s.stddev AS low,
            s.sum + 1.6448536269514722 * s.stddev AS high
       FROM dp.shown_release AS r JOIN dp.region_range_answer AS s ON s.release = r.id;
+
 COMMENT ON VIEW dp.region_range_rows IS
     'the sums of all stored releases of ranges by region, and the bins of those that answer any range';
+
+CREATE VIEW dp.release_grids WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, q.grid
+      FROM dp.shown_release AS r JOIN dp.release_grid AS q ON q.release = r.id;
+
+COMMENT ON VIEW dp.release_grids IS
+    'the stored releases that answer any rectangle, each as one value for dp_rectangle_sums';
+
+COMMENT ON COLUMN dp.release_grids.dataset IS 'the dataset that it was released from';
+
+COMMENT ON COLUMN dp.release_grids.release IS 'the name of the release';
+
+COMMENT ON COLUMN dp.release_grids.released_at IS 'when it was stored';
+
+COMMENT ON COLUMN dp.release_grids.grid IS 'what dp_grid_release gave';
 
 CREATE VIEW dp.release_region_ranges WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, pg_catalog.cardinality(g.path) AS level,
            coalesce(r.hierarchy[pg_catalog.cardinality(g.path)], 'all') AS level_name,
            g.region, g.path, g.ranges
       FROM dp.shown_release AS r JOIN dp.release_region_bins AS g ON g.release = r.id;
+
 COMMENT ON VIEW dp.release_region_ranges IS
     'the stored releases that answer any range in any region, a value for each region';
+
 COMMENT ON COLUMN dp.release_region_ranges.dataset IS 'the dataset that it was released from';
+
 COMMENT ON COLUMN dp.release_region_ranges.release IS 'the name of the release';
+
 COMMENT ON COLUMN dp.release_region_ranges.released_at IS 'when it was stored';
+
 COMMENT ON COLUMN dp.release_region_ranges.level IS 'the level of the hierarchy, 0 for the root';
+
 COMMENT ON COLUMN dp.release_region_ranges.level_name IS
     'the column of the hierarchy with the names of this level, or all for the root';
+
 COMMENT ON COLUMN dp.release_region_ranges.region IS
     'the path as text, such as Ohio/Adams, or (all) for the root, with \ before / or \ in a name';
+
 COMMENT ON COLUMN dp.release_region_ranges.path IS
     'the names of the region, from the top level down, {} for the root';
+
 COMMENT ON COLUMN dp.release_region_ranges.ranges IS 'what dp_region_range_release gave';
 
-GRANT SELECT ON dp.release_region_ranges TO PUBLIC;
+-- of the others an administrator may have taken it
+GRANT SELECT ON dp.release_grids, dp.release_region_ranges TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
 CREATE OR REPLACE FUNCTION dp.create_view(dataset text, view_name text, release text, schema_name text)
@@ -137,7 +618,7 @@ BEGIN
             RAISE 'release "%" of dataset "%" does not exist', release, dataset
                 USING ERRCODE = 'undefined_object',
                       HINT = 'The view dp.releases lists the stored releases.';
-        ELSIF function = 'dp_rectangle_sums' THEN
+        ELSIF function IN ('dp_rectangle_sums', 'dp_grid_release') THEN
             RAISE 'release "%" of dataset "%" has rectangles, which have no such view',
                   release, dataset
                 USING ERRCODE = 'invalid_parameter_value',
@@ -229,7 +710,7 @@ CREATE OR REPLACE VIEW dp.release_line AS
                              s.column_upper,
                              pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
-      FROM dp.release_rectangle AS s
+      FROM dp.rectangle_answer AS s
     UNION ALL
     SELECT s.release, 'path,grain,lower_bound,upper_bound,sum,stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s', dp.csv(s.path::text), s.grain, s.lower_bound,
@@ -252,7 +733,8 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
            pg_catalog.jsonb_build_object(
                'release', jsonb_strip_nulls(jsonb_build_object(
                    'dataset', r.dataset, 'name', r.release, 'function', c.function,
-                   'counted_by', CASE WHEN c.function IN ('dp_coco_histogram', 'dp_range_release')
+                   'counted_by', CASE WHEN c.function IN ('dp_coco_histogram', 'dp_range_release',
+                                                          'dp_grid_release')
                                       THEN 'the caller, who may read the private table' END,
                    'charged_at', t.charged_at, 'charged_by', c.charged_by,
                    'stored_at', t.stored_at, 'status', r.status, 'title', r.title,
@@ -356,7 +838,7 @@ BEGIN
     ELSIF EXISTS (SELECT FROM dp.releases AS r
                    WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
                      AND r.function IN ('dp_region_range_sums', 'dp_region_range_release',
-                                        'dp_rectangle_sums')) THEN
+                                        'dp_rectangle_sums', 'dp_grid_release')) THEN
         RAISE 'release "%" of dataset "%" is of ranges by region or of rectangles: no plot of these',
               $2, $1
             USING ERRCODE = 'feature_not_supported',
