@@ -62,7 +62,7 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    const NAMES: [&str; 19] = [
+    const NAMES: [&str; 20] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
