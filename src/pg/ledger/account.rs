@@ -82,7 +82,7 @@ impl Ledger for Account {
         if !self.goes_on() && quotes::is_wanted() {
             return Err(self.quoted(cost, request));
         }
-        let message = serde_json::to_vec(&Message::Charge(request)).map_err(internal)?;
+        let message = serde_json::to_vec(&Message::Charge(Box::new(request))).map_err(internal)?;
         let (answer, worker) = match &self.promise {
             None => ask(&CHARGE, self.dataset, &message).map(|answer| (answer, None)),
             Some(_) => ask_and_keep(&CHARGE, self.dataset, &message)

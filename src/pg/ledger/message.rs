@@ -8,7 +8,7 @@ use serde_json::json;
 #[derive(Serialize, Deserialize)]
 pub(super) enum Message {
     /// Answered with an [`Answer`].
-    Charge(ChargeRequest),
+    Charge(Box<ChargeRequest>),
     /// Answered with a [`PublishAnswer`].
     Publish(PublishRequest),
     /// To show a publication, all of whose releases are stored. Answered with whether it is shown.
