@@ -62,8 +62,6 @@ CREATE TABLE dp.dataset (
     size_column text,
     privacy_unit text,
     max_rows_per_unit integer NOT NULL DEFAULT 1 CHECK (max_rows_per_unit > 0),
-    period_column text,
-    period_type text, -- int8, date, timestamp, timestamptz
     fingerprint text NOT NULL, -- of the tables and columns as they were declared
     epsilon_budget numeric NOT NULL CHECK (epsilon_budget > 0),
     delta_budget numeric NOT NULL CHECK (delta_budget >= 0),
