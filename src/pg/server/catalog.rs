@@ -36,10 +36,12 @@ fn check_version() -> Result<()> {
     let sql = "SELECT extversion FROM pg_catalog.pg_extension \
                 WHERE extname OPERATOR(pg_catalog.=) 'pg_dp'";
     let mut installed = None;
-    as_of_now(|| {
-        read_rows(sql, |row| {
-            installed = row.get::<String>(1);
-            Ok(())
+    as_catalog_owner(|| {
+        as_of_now(|| {
+            read_rows(sql, |row| {
+                installed = row.get::<String>(1);
+                Ok(())
+            })
         })
     })?;
     if installed.as_deref() == Some(library) {
