@@ -5,9 +5,11 @@
 //! `tuples`), counted as they come (`leaves`, `leaf_histograms`). Tables that releases do not read
 //! themselves are counted beforehand (`leaf_count`, `leaf_query`).
 
+mod asked_part;
 mod bin_reading;
 pub(super) mod catalog;
 mod cell_reading;
+mod charged_part;
 mod check;
 pub(super) mod counted_bins;
 mod declaration;

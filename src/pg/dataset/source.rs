@@ -6,7 +6,7 @@ use super::part::Part;
 use super::relation::{Place, Relation};
 use crate::pg::errors::Result;
 use pgrx::pg_sys::Oid;
-use pgrx::spi::quote_identifier;
+use pgrx::spi::{quote_identifier, quote_literal};
 use std::collections::BTreeSet;
 
 /// The tables and columns that a dataset declares.
@@ -97,6 +97,55 @@ impl Source {
             conditions.join(" AND "),
             self.max_rows_per_unit
         )
+    }
+
+    /// What decides whether a row of the private table is in the part, if that is not the case for
+    /// each: by its own columns.
+    pub(super) fn own_conditions(&self) -> Vec<String> {
+        let mut conditions = Vec::new();
+        if self.groups.is_none() {
+            conditions.extend(self.is_within());
+        }
+        if let (Some(period), Some((column, kind))) = (&self.part.period, &self.period) {
+            let column = quote_identifier(column);
+            let mut compared = |operator: &str, end: &Option<String>| {
+                let end = end.as_ref().map(quote_literal);
+                conditions.extend(end.map(|end| {
+                    format!("{column} OPERATOR(pg_catalog.{operator}) {end}::pg_catalog.{kind}")
+                }));
+            };
+            compared(">=", &period.lower);
+            compared("<", &period.upper);
+        }
+        conditions
+    }
+
+    /// What decides it by the group that a row belongs to.
+    pub(super) fn condition_of_groups(&self, groups: Option<&Relation>) -> Vec<String> {
+        let Some(groups) = groups.filter(|_| !self.part.within.is_empty()) else { return vec![] };
+        let key = quoted(&self.group_key);
+        let (listed, short) = (key.join(", "), comparable(&key));
+        vec![
+            short.clone(),
+            format!(
+                "({listed}) IN (SELECT {listed} FROM {} WHERE {short} AND {})",
+                groups.name,
+                self.is_within().join(" AND ")
+            ),
+        ]
+    }
+
+    /// The rows of the table of groups that are in the part.
+    pub(super) fn groups_within(&self, groups: &Relation) -> String {
+        if self.part.within.is_empty() {
+            return groups.name.clone();
+        }
+        format!("(SELECT * FROM {} WHERE {}) AS w", groups.name, self.is_within().join(" AND "))
+    }
+
+    fn is_within(&self) -> Vec<String> {
+        let names = self.hierarchy.iter().zip(&self.part.within);
+        names.map(|(column, name)| format!("{} = {}", label(column), quote_literal(name))).collect()
     }
 }
 

@@ -1,0 +1,85 @@
+//! The part of a dataset that a caller asks for.
+
+use super::catalog::Dataset;
+use super::part::{Part, PeriodRange, TYPES};
+use crate::hierarchy::path_text;
+use crate::pg::errors::{Result, all_required, internal, invalid, required};
+use crate::pg::server::select::read_rows;
+use crate::pg::values::interval::{BinRange, RangeEnds, SqlRange};
+use pgrx::spi::quote_literal;
+
+/// The longest path of a region that a part can be of, in bytes: the ledger keeps it.
+const LONGEST_PATH: usize = 2000;
+
+impl Dataset {
+    /// The same, of which that part is released.
+    ///
+    /// Errors: the dataset has no such region's level, no period column; a range that is empty; its
+    /// rows are not what is hidden.
+    pub(crate) fn of_part(
+        mut self,
+        within: Option<Vec<Option<String>>>,
+        period: Option<&str>,
+    ) -> Result<Dataset> {
+        let within = all_required(required(within, "within")?, "within")?;
+        let levels = self.source.hierarchy.len();
+        if within.len() > levels {
+            return Err(invalid(
+                format!(
+                    "within: {} has {} names, and the dataset {levels} levels below the root",
+                    path_text(&within),
+                    within.len()
+                ),
+                "Name a region by its path, from the top level down, such as '{Ohio}'.",
+            ));
+        }
+        if within.iter().map(String::len).sum::<usize>() > LONGEST_PATH {
+            return Err(invalid(
+                format!("within: the names take more than {LONGEST_PATH} bytes"),
+                "Nothing was spent.",
+            ));
+        }
+        let period = period.map(|period| self.period(period)).transpose()?.flatten();
+        let part = Part { within, period };
+        if !part.is_all() && (self.source.size_column.is_some() || self.counted.is_some()) {
+            return Err(invalid(
+                "within and period have no meaning for a dataset with size_column or leaves",
+                "They are for datasets whose rows are the entities.",
+            ));
+        }
+        self.source.part = part;
+        Ok(self)
+    }
+
+    /// None for a range without an end.
+    fn period(&self, period: &str) -> Result<Option<PeriodRange>> {
+        let Some((_, kind)) = &self.source.period else {
+            return Err(invalid(
+                format!("period: dataset \"{}\" has no period column", self.name),
+                "Declare it with dp_create_dataset(..., period_column => '...').",
+            ));
+        };
+        let of_type = TYPES.iter().find(|(_, name, _)| name == kind);
+        let &(type_oid, _, range) = of_type.ok_or_else(|| internal("a period of no type"))?;
+        let mut given: Option<SqlRange> = None;
+        let sql = format!("SELECT {}::pg_catalog.{range}", quote_literal(period));
+        read_rows(&sql, |row| {
+            given = row.get(1);
+            Ok(())
+        })?;
+        let given = given.ok_or_else(|| internal("a range was not read"))?;
+        let ends = given.finite_ends(type_oid).filter(|ends| match (ends.lower, ends.upper) {
+            (Some(lower), Some(upper)) => lower < upper,
+            _ => true,
+        });
+        let Some(ends) = ends else {
+            return Err(invalid(
+                format!("period must not be empty, got {period:.100}"),
+                "Such as '[2026-01-01,2026-04-01)', the end not included.",
+            ));
+        };
+        let RangeEnds { lower, upper } = given.ends(type_oid);
+        let is_all = ends == BinRange { lower: None, upper: None };
+        Ok((!is_all).then_some(PeriodRange { ends, lower, upper }))
+    }
+}

@@ -1,0 +1,156 @@
+//! What a charge says of the part of the data that a release reads. What makes the charges to parts
+//! that share no row cost what one costs is in [`scopes`](crate::privacy::Scopes); here is seen to
+//! what that rests on: by what rows are told apart. That a release reads rows of its part alone is
+//! seen to by [`Source`].
+//!
+//! Rows of a unit can lie in several parts, so where there is a privacy unit each charge counts
+//! everywhere.
+
+use super::part::{Part, PeriodRange, TYPES};
+use super::relation::Relation;
+use super::source::{Source, label, quoted};
+use crate::hierarchy::path_text;
+use crate::pg::errors::{Result, error, internal, invalid};
+use crate::pg::ledger::account::ChargedPart;
+use crate::pg::server::select::read_rows;
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+
+impl Source {
+    /// The type of a column of periods.
+    ///
+    /// Errors: there is no such column, or it is of none of the types; rows are groups.
+    pub(crate) fn period_type(&self, column: &str) -> Result<&'static str> {
+        if self.size_column.is_some() {
+            return Err(invalid(
+                "period_column has no meaning with size_column or leaves",
+                "Periods tell rows apart that are the entities.",
+            ));
+        }
+        let family = self.open_entities()?.column("period_column", column)?.family();
+        let of_type = TYPES.iter().find(|(of_type, ..)| *of_type == family);
+        of_type.map(|(_, name, _)| *name).ok_or_else(|| {
+            invalid(
+                format!(
+                    "period_column: column \"{column}\" is not of an integer type, date, timestamp \
+                     or timestamptz"
+                ),
+                "Store a column that says to which period a row belongs.",
+            )
+        })
+    }
+
+    /// What a charge says of the part; None where it is all of the data, or counts everywhere. As
+    /// the reader, under the snapshot under which rows will be read.
+    ///
+    /// Errors: the tables are not fit for parts.
+    pub(crate) fn charged_part(&self, fingerprint: &str) -> Result<Option<ChargedPart>> {
+        let Part { within, period } = &self.part;
+        if self.part.is_all() {
+            return Ok(None);
+        }
+        let entities = self.open_entities()?;
+        if entities.is_materialized {
+            return Err(invalid(
+                format!(
+                    "within and period: {} is a materialized view, of which no part can be charged \
+                     by itself",
+                    entities.name
+                ),
+                "Each REFRESH may move its rows elsewhere. Declare a dataset on a table.",
+            ));
+        }
+        if let Some((column, kind)) = &self.period
+            && self.period_type(column)? != kind
+        {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("period: column \"{column}\" was declared as {kind}, which it is not now"),
+            )
+            .set_hint("Nothing was spent. Declare the dataset anew."));
+        }
+        if self.privacy_unit.is_some() {
+            return Ok(None);
+        }
+        let ends = period.as_ref().map(|period| period.ends);
+        Ok(Some(ChargedPart {
+            within: within.clone(),
+            lower: ends.and_then(|ends| ends.lower),
+            upper: ends.and_then(|ends| ends.upper),
+            period: period.as_ref().map(PeriodRange::text),
+            tables: digest(&quote_literal(fingerprint))?,
+            regions: self.regions_digest()?,
+            shown: self.part.shown(),
+        }))
+    }
+
+    /// Which region each group lies in, all in one number; None where it does not matter.
+    ///
+    /// Names of regions are compared as they are printed, keys as their type compares them: a sum
+    /// of hashes of 64 bits by two different seeds.
+    fn regions_digest(&self) -> Result<Option<String>> {
+        if self.part.within.is_empty() {
+            return Ok(None);
+        }
+        let Some(groups) = self.open_groups()? else {
+            // the row's own columns, which are among the tables' digest
+            return Ok(Some("of rows".to_string()));
+        };
+        let labels = self.hierarchy.iter().map(|column| label(column));
+        let columns: Vec<String> = labels.chain(quoted(&self.group_key)).collect();
+        let columns = columns.join(", ");
+        let sum = |seed: u32| {
+            format!(
+                "coalesce(pg_catalog.sum(pg_catalog.hash_record_extended(ROW({columns}), {seed}) \
+                                         ::pg_catalog.numeric), 0)::pg_catalog.text"
+            )
+        };
+        digest(&format!(
+            "(SELECT pg_catalog.concat_ws(' ', pg_catalog.count(*), {}, {}) FROM {})",
+            sum(1),
+            sum(2),
+            groups.name
+        ))
+        .map(Some)
+    }
+
+    /// Error: no group of the public table lies there.
+    pub(super) fn no_such_region(&self, groups: &Relation) -> Result<()> {
+        Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            format!(
+                "within: {} has no group in region {}",
+                groups.name,
+                path_text(&self.part.within)
+            ),
+        )
+        .set_hint("Nothing was spent. Name a region by its path, as releases show it."))
+    }
+
+    /// Where there is a table of groups: whether it has one in the region.
+    pub(super) fn check_region(&self) -> Result<()> {
+        let Some(groups) = self.open_groups()?.filter(|_| !self.part.within.is_empty()) else {
+            return Ok(());
+        };
+        let mut any = false;
+        read_rows(&format!("SELECT FROM {} LIMIT 1", self.groups_within(&groups)), |_| {
+            any = true;
+            Ok(())
+        })?;
+        if any { Ok(()) } else { self.no_such_region(&groups) }
+    }
+}
+
+/// What some text hashes to.
+fn digest(text: &str) -> Result<String> {
+    let sql = format!(
+        "SELECT pg_catalog.left(pg_catalog.encode(pg_catalog.sha256( \
+             pg_catalog.convert_to({text}, 'UTF8')), 'hex'), 32)"
+    );
+    let mut digest = None;
+    read_rows(&sql, |row| {
+        digest = row.get(1);
+        Ok(())
+    })?;
+    digest.ok_or_else(|| internal("a text was not hashed"))
+}
