@@ -27,9 +27,11 @@ def coco(histogram):
 
 
 def write(rows, out=sys.stdout.buffer):
-    """Rows of regions' names, then a histogram; the columns of the table are of types text and coco."""
-    out.write(b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0))
+    """Rows of regions' names, then a histogram; the columns of the table are of types text and coco.
+
+    All at once, when all is counted: COPY takes an end between two rows for that of the file."""
+    copied = bytearray(b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0))
     for *path, histogram in rows:
         fields = [name.encode() for name in path] + [coco(histogram)]
-        out.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(field)) + field for field in fields))
-    out.write(struct.pack(">h", -1))
+        copied += struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(field)) + field for field in fields)
+    out.write(copied + struct.pack(">h", -1))

@@ -133,7 +133,7 @@ CREATE TABLE dp.scope (
     tables text NOT NULL, -- a hash of the tables and columns that told rows apart
     regions text, -- and of which region each group lay in, NULL for all regions
     within text[] NOT NULL,
-    period int8range NOT NULL, -- as the column's values are stored
+    period int8range NOT NULL CHECK (NOT isempty(period)), -- as the column's values are stored
     period_text text,
     epsilon_sum numeric NOT NULL,
     delta_sum numeric NOT NULL,

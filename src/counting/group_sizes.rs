@@ -150,6 +150,18 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
+    /// Whether there are more groups than memory holds: then rows are told when all are read.
+    pub fn is_split(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// The region of a group, unless they [are split](GroupSizes::is_split). To be called after all
+    /// groups were added.
+    pub fn region(&mut self, key: &GroupKey) -> Option<u32> {
+        self.count_last();
+        self.table.get(key).map(|group| group.region)
+    }
+
     /// Gives each group's region and size to `visit`, in no order.
     pub fn finish(self, mut visit: impl FnMut(u32, u32)) {
         self.finish_parts(

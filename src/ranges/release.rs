@@ -7,7 +7,6 @@ use super::limits::MAX_AWARE_BINS;
 use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};
 use super::parameters::RangeParameters;
-use super::spending::MOST_PARTS;
 use crate::noise::RandomWords;
 use crate::work::poll;
 use serde::de::DeserializeOwned;
@@ -21,6 +20,9 @@ const VERSION: u8 = 1;
 const BUCKETS_VERSION: u8 = 2;
 /// Of one that was combined from several measurements.
 const COMBINED_VERSION: u8 = 3;
+
+/// Of a hierarchy, with the root: so many measurements are combined at most.
+const MOST_LEVELS: usize = 10;
 
 /// Answers to any ranges, each with its variance.
 pub struct RangeRelease {
@@ -248,7 +250,7 @@ impl RangeRelease {
     ) -> Option<RangeRelease> {
         // before the mechanism is built, lest a few bytes cost the work of millions of bins
         let Part { parameters, .. } = parts.first()?;
-        let fit = parts.len() <= MOST_PARTS as usize
+        let fit = parts.len() <= MOST_LEVELS
             && parts.iter().all(|part| part.fits(parameters))
             && values.len() == parameters.reconstruction_length()
             && values.iter().all(|value| value.is_finite());

@@ -94,7 +94,7 @@ impl DpGrid {
         values: Vec<f64>,
     ) -> Option<DpGrid> {
         // before the mechanism is built, lest a few bytes cost the work of millions of cells
-        if !parameters.fit_together() || !values.iter().all(|value| value.is_finite()) {
+        if !parameters.fit_together() || !values.iter().all(|value| value.abs() < 1e300) {
             return None;
         }
         let grid = parameters.grid();

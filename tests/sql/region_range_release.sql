@@ -75,14 +75,17 @@ SELECT count(*) AS shown FROM dp.release_region_ranges;
 SELECT function, epsilon, delta, rho > 0 AS has_rho, parameters - 'measurements' - 'shares' AS parameters, jsonb_array_length(parameters->'measurements') AS levels
   FROM dp.ledger WHERE dataset = 'people' AND parameters ? 'name' ORDER BY id DESC LIMIT 1;
 
+-- another column of bins has a dataset of its own
+SELECT * FROM error_of($$SELECT dp_region_range_release('people', 'spent', '[0,100)', 1)$$);
+SELECT dp_create_dataset('spendings', 'leaf', '{fips}', '{state,county}', 'county', size_column => 'spent', epsilon_budget => 1e9);
 -- amounts: their largest is public, and what may add more counts nowhere
 SELECT path, range, round(sum) AS sum
-  FROM dp_region_range_release('people', 'spent', '[0,100)', 1e6, max_amount => 50), dp_range_sums(ranges, '{"[0,18)", "[18,100)"}') WHERE level < 2;
+  FROM dp_region_range_release('spendings', 'spent', '[0,100)', 1e6, max_amount => 50), dp_range_sums(ranges, '{"[0,18)", "[18,100)"}') WHERE level < 2;
 SELECT round((a.stddev / b.stddev)::numeric) AS times
   FROM dp_region_range_release('people', 'ages', '[0,9)', 0.01, max_amount => 50, method => 'flat') AS r, dp_range_sums(r.ranges, '{"[0,9)"}') AS a,
        dp_region_range_release('people', 'ages', '[0,9)', 0.01, method => 'flat') AS q, dp_range_sums(q.ranges, '{"[0,9)"}') AS b
  WHERE r.level = 2 AND q.level = 2 AND r.path = '{A,a}' AND q.path = r.path;
-SELECT round(sum) AS none FROM dp_region_range_release('people', 'spent', '[0,100)', 1e6, max_amount => 49), dp_range_sums(ranges, '{"(,)"}') WHERE level = 0;
+SELECT round(sum) AS none FROM dp_region_range_release('spendings', 'spent', '[0,100)', 1e6, max_amount => 49), dp_range_sums(ranges, '{"(,)"}') WHERE level = 0;
 SELECT round(sum) AS all FROM dp_region_range_release('people', 'ages', '[0,100)', 1e8, max_amount => 49), dp_range_sums(ranges, '{"(,)"}') WHERE level = 0;
 -- rows with other bounds and largest amounts, of no known county, NULL: no error after the charge
 INSERT INTO leaf (fips, ages) VALUES (3, '[0,5){4:2}'), (3, '[90,200){150:3}'), (3, '[0,100)<=2{50:7}'), (3, NULL), (77, '[0,100){1:1}'), (NULL, '[0,100){1:1}');

@@ -80,14 +80,30 @@ SELECT count(*) > 0 AS released FROM dp_hierarchy_release('moves', 1.5, within =
 SELECT whole, problem FROM dp_verify_ledger();
 UPDATE household SET state = 'NY' WHERE id = 1;
 
--- with regions of the rows themselves
-CREATE TABLE resident (id int, state text, age int);
-INSERT INTO resident SELECT i % 50, (ARRAY['CA', 'NY', NULL])[i % 3 + 1], i % 90 FROM generate_series(1, 600) AS i;
-SELECT dp_create_dataset('residents', 'resident', '{id,state}', '{state}', epsilon_budget => 1e4);
-SELECT level, path, sum(size * groups) FROM dp_hierarchy_release('residents', 1000, within => '{NY}') GROUP BY 1, 2;
-SELECT level, path FROM dp_hierarchy_release('residents', 1000, within => '{Utah}');
-SELECT round(sum) AS sum FROM dp_range_sums('residents', 'age', '{"[0,)"}', 1000, bounds => '[0,100)', within => '{CA}');
+-- without a table of groups: which regions there are, or groups in a period, is told by private rows
+CREATE TABLE resident (id int, state text, age int, since date);
+INSERT INTO resident SELECT i % 50, (ARRAY['CA', 'NY', NULL])[i % 3 + 1], i % 90, date '2026-01-01' + i % 2 FROM generate_series(1, 600) AS i;
+SELECT dp_create_dataset('residents', 'resident', '{id,state}', '{state}', epsilon_budget => 1e4, period_column => 'since');
+SELECT dp_hierarchy_release('residents', 1000, within => '{NY}');
+SELECT dp_range_sums('residents', 'age', '{"[0,)"}', 1000, bounds => '[0,100)', within => '{CA}');
+SELECT dp_hierarchy_release('residents', 1, period => '[2026-01-01,2026-01-02)');
+SELECT round(sum) AS sum FROM dp_range_sums('residents', 'age', '{"[0,)"}', 1000, bounds => '[0,100)', period => '[2026-01-01,2026-01-02)');
 SELECT spent('residents');
+
+-- any two groups that change places are noticed
+SELECT dp_create_dataset('swaps', 'person', '{id}', '{state}', 'household', epsilon_budget => 1000);
+SELECT count(*) > 0 AS released FROM dp_range_sums('swaps', 'age', '{"[0,18)"}', 0.125, within => '{CA}');
+SET client_min_messages = warning;
+DO $$
+BEGIN
+    FOR other IN 2 .. 40 LOOP
+        UPDATE household SET state = CASE state WHEN 'CA' THEN 'NY' ELSE 'CA' END WHERE id IN (1, other) AND other % 2 = 0;
+        PERFORM * FROM dp_range_sums('swaps', 'age', '{"[0,18)"}', 0.125, within => '{CA}');
+        UPDATE household SET state = CASE state WHEN 'CA' THEN 'NY' ELSE 'CA' END WHERE id IN (1, other) AND other % 2 = 0;
+    END LOOP;
+END $$;
+RESET client_min_messages;
+SELECT spent('swaps'), (SELECT count(DISTINCT regions) FROM dp.scope WHERE dataset = (SELECT id FROM dp.dataset WHERE name = 'swaps')) AS assignments;
 
 -- units can have rows in several parts: each charge counts everywhere
 SELECT dp_create_dataset('units', 'person', '{id}', '{state,county}', 'household', epsilon_budget => 2,
@@ -121,7 +137,8 @@ SELECT dp_hierarchy_release('ample', 1, within => NULL);
 SELECT dp_hierarchy_release('ample', 1, within => '{NULL}');
 SELECT dp_hierarchy_release('ample', 1, period => 'empty');
 SELECT dp_hierarchy_release('ample', 1, period => 'first');
-SELECT dp_hierarchy_release('residents', 1, period => '[2026-01-01,)');
+SELECT dp_create_dataset('whole', 'person', '{id}', '{state}', 'household', epsilon_budget => 1);
+SELECT dp_hierarchy_release('whole', 1, period => '[2026-01-01,)');
 SELECT dp_create_dataset('wrong', 'person', '{id}', '{state}', 'household', epsilon_budget => 1, period_column => 'when');
 SELECT dp_create_dataset('wrong', 'household', '{id}', '{}', epsilon_budget => 1, period_column => 'state');
 SELECT dp_create_dataset('sizes', 'resident', '{}', '{state}', size_column => 'age', epsilon_budget => 1);

@@ -14,8 +14,8 @@ const LONGEST_PATH: usize = 2000;
 impl Dataset {
     /// The same, of which that part is released.
     ///
-    /// Errors: the dataset has no such region's level, no period column; a range that is empty; its
-    /// rows are not what is hidden.
+    /// Errors: the dataset has no such region's level, no period column, no table of groups; a range
+    /// that is empty; its rows are not what is hidden.
     pub(crate) fn of_part(
         mut self,
         within: Option<Vec<Option<String>>>,
@@ -45,6 +45,13 @@ impl Dataset {
             return Err(invalid(
                 "within and period have no meaning for a dataset with size_column or leaves",
                 "They are for datasets whose rows are the entities.",
+            ));
+        }
+        if !part.within.is_empty() && self.source.groups.is_none() {
+            return Err(invalid(
+                format!("within: dataset \"{}\" has no table of groups", self.name),
+                "Without one private rows alone tell which regions there are, and their names can \
+                 change. Declare the dataset with groups => '...', a public table.",
             ));
         }
         self.source.part = part;

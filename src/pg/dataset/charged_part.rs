@@ -86,23 +86,21 @@ impl Source {
 
     /// Which region each group lies in, all in one number; None where it does not matter.
     ///
-    /// Names of regions are compared as they are printed, keys as their type compares them: a sum
-    /// of hashes of 64 bits by two different seeds.
+    /// Names of regions are compared as they are printed, keys as their type compares them: a sum of
+    /// hashes of 64 bits by two different seeds. Each is the hash of a row's hash: that of a row is
+    /// linear in those of its columns, so that sums of them alone hardly tell who has which region.
     fn regions_digest(&self) -> Result<Option<String>> {
-        if self.part.within.is_empty() {
+        let Some(groups) = self.open_groups()?.filter(|_| !self.part.within.is_empty()) else {
             return Ok(None);
-        }
-        let Some(groups) = self.open_groups()? else {
-            // the row's own columns, which are among the tables' digest
-            return Ok(Some("of rows".to_string()));
         };
         let labels = self.hierarchy.iter().map(|column| label(column));
         let columns: Vec<String> = labels.chain(quoted(&self.group_key)).collect();
         let columns = columns.join(", ");
         let sum = |seed: u32| {
             format!(
-                "coalesce(pg_catalog.sum(pg_catalog.hash_record_extended(ROW({columns}), {seed}) \
-                                         ::pg_catalog.numeric), 0)::pg_catalog.text"
+                "coalesce(pg_catalog.sum(pg_catalog.hashtextextended( \
+                     pg_catalog.hash_record_extended(ROW({columns}), {seed})::pg_catalog.text \
+                         COLLATE \"C\", {seed})::pg_catalog.numeric), 0)::pg_catalog.text"
             )
         };
         digest(&format!(

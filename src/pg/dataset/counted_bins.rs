@@ -7,13 +7,12 @@ use super::query::Query;
 use super::reading::Reading;
 use super::region_reading::KnownRegions;
 use super::source::{Source, quoted};
-use super::stream::StreamedRow;
 use crate::hierarchy::Tree;
-use crate::pg::errors::{Failure, Result, invalid};
+use crate::pg::errors::{Failure, Result, error, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use crate::pg::server::select::extension_type;
 use crate::ranges::{AmountBounds, BinBounds, Bins, SignedSums};
-use std::cell::RefCell;
+use pgrx::prelude::PgSqlErrorCode;
 
 /// The bins that a release will add up, and the regions.
 pub(crate) struct CountedBins {
@@ -55,35 +54,33 @@ impl Source {
                 "Name one that holds what bins_agg has counted.",
             ));
         }
+        // a grantee is not to choose a column of which nobody has said whose rows it counts
+        if self.size_column.as_deref() != Some(column) {
+            return Err(invalid(
+                format!(
+                    "bins_column: the dataset was declared for the bins of another column than \
+                     \"{column}\""
+                ),
+                "Name its size_column. Of another column declare a dataset of its own: their budgets \
+                 add up where they count the same entities.",
+            ));
+        }
         let regions = self.known_regions(&tables)?;
+        // what rows hold would be kept in memory until all are read
+        if regions.are_split() {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                "bins by region: there are more groups in the table of groups than pg_dp.work_mem \
+                 holds",
+            )
+            .set_hint(
+                "Nothing was spent. Have the rows counted for each leaf region instead of each group, \
+                 or a superuser raise pg_dp.work_mem.",
+            ));
+        }
         let columns = quoted(&[regions.key(self), &[column.to_string()]].concat()).join(", ");
         let rows = tables.seal(&format!("SELECT {columns} FROM {}", tables.entities.name), 0)?;
         Ok(CountedBins { regions, rows, released })
-    }
-}
-
-/// What rows add to the bins, by number, until the regions of their groups are known.
-#[derive(Default)]
-struct Kept {
-    counts: Vec<Vec<(usize, u64)>>,
-    free: Vec<u32>,
-}
-
-impl Kept {
-    /// None for more at once than there are numbers, which no memory holds.
-    fn keep(&mut self, counts: Vec<(usize, u64)>) -> Option<u32> {
-        if let Some(number) = self.free.pop() {
-            self.counts[number as usize] = counts;
-            return Some(number);
-        }
-        let number = u32::try_from(self.counts.len()).ok()?;
-        self.counts.push(counts);
-        Some(number)
-    }
-
-    fn take(&mut self, number: u32) -> Vec<(usize, u64)> {
-        self.free.push(number);
-        std::mem::take(&mut self.counts[number as usize])
     }
 }
 
@@ -96,13 +93,9 @@ impl Reading for CountedBins {
         let CountedBins { regions, rows, released: ReleasedBins { bounds, most } } = self;
         let places = regions.tree.leaves().len() * bounds.bins();
         let mut sums = SignedSums::empty(places, AmountBounds::COUNTED);
-        let kept = RefCell::new(Kept::default());
-        let number = |row: &StreamedRow, column: usize| {
-            let bins: Bins = row.stored(column)?;
-            kept.borrow_mut().keep(bins.counted_in(bounds, most).collect())
-        };
-        let tree = regions.visit(rows.open(receipt), number, |leaf, number| {
-            for (bin, count) in kept.borrow_mut().take(number) {
+        let tree = regions.visit_rows(rows.open(receipt), |leaf, row, column| {
+            let Some(bins) = row.stored::<Bins>(column) else { return };
+            for (bin, count) in bins.counted_in(bounds, most) {
                 // a count is at most i64::MAX
                 sums.add(leaf * bounds.bins() + bin, count as i64);
             }

@@ -219,6 +219,31 @@ impl KnownGroups {
     }
 }
 
+impl KnownGroups {
+    /// Whether rows of theirs can only be told apart when all are read.
+    pub(crate) fn are_split(&self) -> bool {
+        self.sizes.is_split()
+    }
+
+    /// Gives the rows of known groups, which are not split, to `visit`: each with the number of the
+    /// region, and where the columns after the key begin.
+    pub(crate) fn visit_rows(
+        mut self,
+        rows: Query,
+        mut visit: impl FnMut(u32, &StreamedRow, usize),
+    ) {
+        let key = 0..self.width;
+        let Ok(()) = rows.run(|row| {
+            if row.has_all(key.clone())
+                && let Some(region) = self.sizes.region(&self.keys.of(row, key.clone(), None))
+            {
+                visit(region, row, key.end);
+            }
+            Ok::<_, Infallible>(())
+        });
+    }
+}
+
 /// A number of entities; NULL and negative ones count as 0.
 fn entities(row: &StreamedRow, column: usize) -> u32 {
     let number = row.integer(column).unwrap_or(0).max(0);

@@ -170,6 +170,31 @@ impl KnownRegions {
         if self.groups.is_some() { &source.group_key } else { &[] }
     }
 
+    /// Whether there are more groups than memory holds, so that rows can only be told apart when all
+    /// are read.
+    pub(super) fn are_split(&self) -> bool {
+        self.groups.as_ref().is_some_and(KnownGroups::are_split)
+    }
+
+    /// Gives rows that begin with the key to `count`, with the leaf of their group and where the other
+    /// columns begin. A row of no known group counts nowhere. Gives the regions.
+    pub(super) fn visit_rows(
+        self,
+        rows: Query,
+        mut count: impl FnMut(usize, &StreamedRow, usize),
+    ) -> Tree {
+        let KnownRegions { tree, leaves, groups } = self;
+        if let Some(groups) = groups {
+            groups.visit_rows(rows, |region, row, at| count(leaves[region as usize], row, at));
+            return tree;
+        }
+        let Ok(()) = rows.run(|row| {
+            count(0, row, 0);
+            Ok::<_, Infallible>(())
+        });
+        tree
+    }
+
     /// Rows that begin with the key, of which `number` makes one of each that counts, told where the
     /// other columns begin: `count` gets it with the leaf. A row of no known group counts nowhere.
     /// Gives the regions.

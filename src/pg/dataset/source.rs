@@ -103,9 +103,6 @@ impl Source {
     /// each: by its own columns.
     pub(super) fn own_conditions(&self) -> Vec<String> {
         let mut conditions = Vec::new();
-        if self.groups.is_none() {
-            conditions.extend(self.is_within());
-        }
         if let (Some(period), Some((column, kind))) = (&self.part.period, &self.period) {
             let column = quote_identifier(column);
             let mut compared = |operator: &str, end: &Option<String>| {

@@ -4,7 +4,7 @@ use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
 use super::parts::{ChargedParts, add_to_part};
 use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
-use crate::privacy::{Fullest, Limits, Scope, Spent, Totals};
+use crate::privacy::{Fullest, Limits, Scope, Totals, Views};
 use pgrx::spi::SpiClient;
 
 /// One charge. One of a release that was promised under the same name, and not stored, stands.
@@ -95,7 +95,8 @@ fn check_budget(
     // privacy::scopes); the sum of epsilons is compared as the decimal that it is
     let fullest = parts.scopes.fullest(&scope, rule.as_ref(), &limits);
     if fullest.exceeds {
-        return budget_exceeded(client, request, &fullest.spent).map(Err);
+        let before = parts.scopes.fullest(&scope, rule.as_ref(), &before_charge(limits, request));
+        return budget_exceeded(client, request, &before).map(Err);
     }
 
     // As many charges of this size as the budget has smallest ones must use up each view: a
@@ -147,23 +148,48 @@ fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<
     )
 }
 
-/// Less than the charge is left where so much was charged to parts of the data.
+/// Less than the charge is left in its part. `fullest`: of that, before the charge.
 fn budget_exceeded(
     client: &mut SpiClient,
     request: &ChargeRequest,
-    spent: &Spent,
+    fullest: &Fullest,
 ) -> SpiResult<Refusal> {
+    let Fullest { spent, views, .. } = fullest;
     let left = first_row(
         client,
-        "SELECT trim_scale(greatest(epsilon_budget - epsilon_sum - $2::numeric, \
-                                    least(0, epsilon_budget - epsilon_sum)))::text, \
-                trim_scale(greatest(delta_budget / 2 - delta_sum - $3::numeric, 0))::text \
+        "SELECT trim_scale(greatest(epsilon_budget \
+                                    - least(CASE WHEN $3 THEN epsilon_sum + $2::numeric END, \
+                                            $4::numeric), 0))::text, \
+                trim_scale(greatest(delta_budget / 2 - delta_sum - $5::numeric, 0))::text \
            FROM dp.dataset WHERE id = $1",
-        &[request.dataset.into(), spent.decimal().into(), spent.delta.to_string().into()],
+        &[
+            request.dataset.into(),
+            spent.decimal().into(),
+            views.basic.is_some().into(),
+            zcdp_decimal(views).into(),
+            spent.delta.to_string().into(),
+        ],
         |row| Ok((row.get(1)?.unwrap_or_default(), row.get(2)?.unwrap_or_default())),
     )?;
     let (left, delta_left) = left.unwrap_or_default();
     Ok(Refusal::BudgetExceeded { left, delta_left })
+}
+
+/// What is asked of cells without the charge, for a message.
+fn before_charge(limits: Limits, request: &ChargeRequest) -> Limits {
+    let without = |sum: f64, part: &str| (sum - part.parse().unwrap_or(0.0)).max(0.0);
+    let Totals { epsilon_sum, rho, delta_sum } = limits.everywhere;
+    let everywhere = Totals {
+        epsilon_sum: without(epsilon_sum, &request.epsilon),
+        rho: (rho - request.rho).max(0.0),
+        delta_sum: without(delta_sum, &request.delta),
+    };
+    Limits { everywhere, room: i128::MAX, ..limits }
+}
+
+/// As dp_budget shows it, but for the digits of a bound that no decimal is.
+fn zcdp_decimal(views: &Views) -> Option<String> {
+    views.zcdp.map(|epsilon| ((epsilon * 1e6).ceil() / 1e6).to_string())
 }
 
 /// Whether a role's limit has room for the charge. Locks the grant.
@@ -271,8 +297,6 @@ fn left(
     let Fullest { spent, views, .. } = fullest;
     // the dataset's sums have what is charged everywhere
     let to_part = if request.part.is_some() { &request.epsilon } else { "0" };
-    // as dp_budget shows it, but for the digits of a bound that no decimal is
-    let zcdp = views.zcdp.map(|epsilon| ((epsilon * 1e6).ceil() / 1e6).to_string());
     first_row(
         client,
         "SELECT trim_scale(epsilon)::text, trim_scale(whole)::text, is_limit \
@@ -290,7 +314,7 @@ fn left(
             request.dataset.into(),
             request.grantee.map(i64::from).into(),
             views.basic.is_some().into(),
-            zcdp.into(),
+            zcdp_decimal(views).into(),
             spent.decimal().into(),
             to_part.into(),
         ],

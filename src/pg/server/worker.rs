@@ -270,7 +270,13 @@ fn wait_for_next(segment: &Segment) -> Option<Segment> {
     while segment.stays() {
         let left = STAY.saturating_sub(begin.elapsed());
         match segment.next() {
-            Next::Message(handle) => return Segment::attach(handle).unwrap_or_report(),
+            Next::Message(handle) => {
+                let next = Segment::attach(handle).unwrap_or_report();
+                // one that was there before may have got the number of one that is gone
+                return next.filter(|next| {
+                    (next.caller(), next.database()) == (segment.caller(), segment.database())
+                });
+            }
             Next::NothingMore => break,
             Next::NothingYet if left.is_zero() => _ = segment.end(), // unless one has come just now
             Next::NothingYet => sleep(left, pg_sys::PG_WAIT_EXTENSION),
