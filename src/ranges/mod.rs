@@ -24,6 +24,7 @@ mod convolution;
 mod error;
 mod explain;
 mod explain_rectangles;
+mod json;
 mod least;
 mod limits;
 mod measurements;

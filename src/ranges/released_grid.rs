@@ -1,17 +1,17 @@
 //! A release of a grid together with the bins that it is about, and how it is written.
 
 use super::bins::bounds::BinBounds;
+use super::json::read_json;
 use super::parameters::{Parameters, PlaneParameters};
 use super::plane::bounds::GridBounds;
 use super::plane::corner_sums::CornerSums;
 use super::plane::grid::{CellGrid, Rectangle};
 use super::plane::mechanism::PlaneMechanism;
 use super::plane::release::PlaneRelease;
-use crate::work::{Paced, done};
+use crate::work::Paced;
 use serde::Deserialize;
 use std::cell::OnceCell;
 use std::fmt::{self, Write};
-use std::io::{BufReader, Read};
 
 /// The first byte of every stored value; a new layout takes the next number.
 const VERSION: u8 = 1;
@@ -59,22 +59,6 @@ struct Text {
     column_hi: i64,
     parameters: PlaneParameters,
     values: Vec<f64>,
-}
-
-/// The bytes of a text that are read at a time.
-const PIECE: usize = 1 << 16;
-
-/// A text in pieces, each of which counts as work.
-struct Pieces<'a> {
-    rest: &'a [u8],
-}
-
-impl Read for Pieces<'_> {
-    fn read(&mut self, piece: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.rest.read(piece)?;
-        done(read as u64);
-        Ok(read)
-    }
 }
 
 impl DpGrid {
@@ -140,9 +124,8 @@ impl DpGrid {
 
     /// Reads what [`DpGrid::to_text`] gives.
     pub fn parse(text: &str) -> Result<DpGrid, DpGridFormatError> {
-        let pieces = BufReader::with_capacity(PIECE, Pieces { rest: text.as_bytes() });
         let Text { row_lo, row_hi, column_lo, column_hi, parameters, values } =
-            serde_json::from_reader(pieces).map_err(|_| DpGridFormatError::Text)?;
+            read_json(text).ok_or(DpGridFormatError::Text)?;
         let read = DpGrid::of_stored([row_lo, column_lo], parameters, values);
         let his = |read: &DpGrid| [read.bounds.rows().hi(), read.bounds.columns().hi()];
         read.filter(|read| his(read) == [row_hi, column_hi]).ok_or(DpGridFormatError::Bounds)

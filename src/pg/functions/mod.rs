@@ -2,7 +2,8 @@
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
 //! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`grids`],
-//! [`region_ranges`], [`histogram`]), what they would be like ([`explain_hierarchy`], [`explain_ranges`],
+//! [`region_ranges`], [`region_range_release`], [`histogram`]), what they would be like
+//! ([`explain_hierarchy`], [`explain_ranges`],
 //! [`explain_rectangles`]), what is made of released numbers ([`intervals`], [`consistent`],
 //! [`accessors`], [`quantiles`], [`estimates`]), aggregates, the owner's functions ([`datasets`], [`access`],
 //! [`budget`], [`releases`], [`publications`]), and progress.
