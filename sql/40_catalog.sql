@@ -147,18 +147,6 @@ CREATE INDEX scope_dataset ON dp.scope (dataset);
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';
 
-CREATE FUNCTION dp.identity() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-RETURN ( -- the timeline that is written now; the control file tells that of the last checkpoint
-    SELECT concat_ws('/', s.system_identifier,
-                     substr(pg_catalog.pg_walfile_name(
-                         pg_catalog.pg_current_wal_insert_lsn()), 1, 8),
-                     d.oid, e.oid)
-      FROM pg_catalog.pg_control_system() AS s, pg_catalog.pg_database AS d,
-           pg_catalog.pg_extension AS e
-     WHERE d.datname = pg_catalog.current_database() AND e.extname = 'pg_dp');
-COMMENT ON FUNCTION dp.identity() IS 'which server, timeline, database and installation this is';
-REVOKE EXECUTE ON FUNCTION dp.identity() FROM PUBLIC;
-
 CREATE FUNCTION dp.charge_entry(
         id bigint, epoch bigint, charged_at timestamptz, charged_by text, dataset bigint,
         function text, epsilon numeric, delta numeric, rho numeric, parameters jsonb, nonce uuid)

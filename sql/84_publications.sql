@@ -81,8 +81,8 @@ CREATE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    names CONSTANT text[] :=
-        '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,dp_rectangle_sums}';
+    names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,
+                               dp_region_range_release,dp_rectangle_sums}';
     called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
     given jsonb;
     range_type regtype;

@@ -894,3 +894,87 @@ BEGIN
                coalesce(round(greatest(s.upper, 0) * s.scale)::int, 0) AS upper) AS c
      ORDER BY s.n;
 END $$;
+
+DROP FUNCTION dp.identity();
+
+CREATE OR REPLACE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,
+                               dp_region_range_release,dp_rectangle_sums}';
+    called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
+    given jsonb;
+    range_type regtype;
+    function pg_proc;
+    argument text;
+    value jsonb;
+    position integer;
+    is_list boolean;
+    call text;
+BEGIN
+    IF jsonb_typeof(release) IS DISTINCT FROM 'object' OR release ->> 'dataset' IS NULL THEN
+        RAISE 'releases: % is no object with a dataset', coalesce(release::text, 'NULL')
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
+    END IF;
+    IF called <> ALL (names) THEN
+        RAISE 'releases: function "%" cannot be published', called
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = format('One of %s. What the caller counts the caller has to release.',
+                                array_to_string(names, ', '));
+    END IF;
+    given := jsonb_build_object('name', publication) || jsonb_strip_nulls(release - 'function');
+
+    IF called IN ('dp_range_sums', 'dp_region_range_sums') THEN
+        range_type := dp.ranges_of(given ->> 'dataset', given ->> 'value_column');
+    END IF;
+    SELECT p.* INTO STRICT function
+      FROM pg_proc AS p
+      JOIN pg_depend AS e ON e.classid = 'pg_proc'::regclass AND e.objid = p.oid
+                             AND e.deptype = 'e'
+      JOIN pg_extension AS x ON e.refclassid = 'pg_extension'::regclass AND e.refobjid = x.oid
+                                AND x.extname = 'pg_dp'
+     WHERE p.proname = called AND p.proargnames[1] = 'dataset'
+       AND (range_type IS NULL OR p.proargtypes[2] = range_type);
+
+    FOR argument, value IN SELECT * FROM jsonb_each(given) LOOP
+        position := array_position(function.proargnames[:function.pronargs], argument);
+        IF position IS NULL THEN
+            RAISE 'releases: % has no argument "%"', called, argument
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = format('It has %s.', array_to_string(
+                                 function.proargnames[:function.pronargs], ', '));
+        END IF;
+        is_list := (SELECT t.typcategory = 'A' FROM pg_type AS t
+                     WHERE t.oid = function.proargtypes[position - 1]);
+        IF (jsonb_typeof(value) = 'array') <> is_list OR jsonb_typeof(value) = 'object'
+           OR EXISTS (SELECT FROM jsonb_path_query(value, '$[*]') AS e
+                       WHERE is_list AND jsonb_typeof(e) IN ('array', 'object'))
+        THEN
+            RAISE 'releases: "%" must be %, got %', argument,
+                  CASE WHEN is_list THEN 'a list of values' ELSE 'one value' END, value
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'Values are strings or numbers, a range is a string such as "[0,18)".';
+        END IF;
+    END LOOP;
+
+    -- All arguments, each in its type: no other function in the extension's schema fits as well.
+    SELECT format('SELECT count(*) FROM %s(%s)', function.oid::regproc, string_agg(
+               format('CAST(%s AS %s)',
+                      CASE WHEN given ? function.proargnames[i.n] THEN quote_nullable(v.value)
+                           ELSE coalesce(pg_get_function_arg_default(function.oid, i.n), 'NULL') END,
+                      format_type(function.proargtypes[i.n - 1], NULL)),
+               ', ' ORDER BY i.n))
+      INTO call
+      FROM generate_series(1, function.pronargs) AS i (n)
+     CROSS JOIN LATERAL (
+        SELECT CASE jsonb_typeof(given -> function.proargnames[i.n])
+                   WHEN 'array' THEN
+                       (SELECT coalesce(array_agg(a.value), '{}')::text
+                          FROM jsonb_array_elements_text(
+                                   given -> function.proargnames[i.n]) AS a (value))
+                   ELSE given ->> function.proargnames[i.n] END
+      ) AS v (value);
+    RETURN call;
+END $$;

@@ -68,7 +68,11 @@ CALL dp_create_view('people', 'ages_by_county', 'ages');
 SELECT level_name, region, lower_bound, upper_bound FROM ages_by_county WHERE level = 1 AND upper_bound = 10 ORDER BY region;
 SELECT * FROM error_of($$SELECT dp_plot('people', 'ages')$$);
 SELECT * FROM error_of($$SELECT dp_region_range_release('people', 'ages', '[0,99)', 0.1, name => 'ages', delta => 1e-9)$$);
-SELECT * FROM error_of($$CALL dp_publish('all', '[{"function": "dp_region_range_release", "dataset": "people", "bins_column": "ages", "bounds": "[0,100)", "epsilon": 1}]')$$);
+-- in a publication, whose cost is told before
+SELECT epsilon_exact, epsilon_sum FROM dp_plan_cost('people', '[{"function": "dp_region_range_release", "bins_column": "ages", "bounds": "[0,100)", "epsilon": 1}]');
+CALL dp_publish('all', '[{"function": "dp_region_range_release", "dataset": "people", "bins_column": "ages", "bounds": "[0,100)", "epsilon": 1}]');
+SELECT r.name, r.status, count(v.ranges) AS regions FROM dp.releases AS r JOIN dp.release_region_ranges AS v ON (v.dataset, v.release) = (r.dataset, r.name) WHERE r.name = 'all' GROUP BY 1, 2;
+CALL dp_set_status('people', 'all', 'retracted');
 CALL dp_set_status('people', 'ages', 'retracted');
 SELECT count(*) AS shown FROM dp.release_region_ranges;
 -- the ledger says what was measured

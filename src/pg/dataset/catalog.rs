@@ -14,6 +14,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use serde_json::{Map, Value};
+use std::rc::Rc;
 
 /// A dataset that the current role may release from.
 #[derive(Debug)]
@@ -149,6 +150,7 @@ impl Dataset {
             promise,
             part,
             about,
+            worker: Rc::default(),
         })
     }
 

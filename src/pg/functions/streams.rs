@@ -149,7 +149,7 @@ fn dp_stream_tick(
             stream.name()
         );
     }
-    stream.go_on(&dataset, &progress)?;
+    stream.go_on(&dataset, before, &progress)?;
     // what is stored, whoever has made it
     Ok(TableIterator::new(told_since(&stream, &dataset, before)?))
 }

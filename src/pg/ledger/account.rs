@@ -19,11 +19,12 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) use super::message::{ChargedPart, Promise};
 
-pub(super) const CHARGE: Errand =
+pub(crate) const CHARGE: Errand =
     Errand { work: Work::Ledger, turn: PrivateLock::Charge, patience: Duration::from_secs(2) };
 
 /// To what a release is charged: the ledger of a dataset, with what its entry shows besides the
@@ -44,6 +45,8 @@ pub(crate) struct Account {
     pub(crate) part: Option<ChargedPart>,
     /// What the entry shows beside the mechanism.
     pub(crate) about: Map<String, Value>,
+    /// The worker that charges, if it was started early.
+    pub(crate) worker: Rc<RefCell<Option<Staying>>>,
 }
 
 /// A charge that stands.
@@ -85,7 +88,7 @@ impl Ledger for Account {
         let message = serde_json::to_vec(&Message::Charge(Box::new(request))).map_err(internal)?;
         let (answer, worker) = match &self.promise {
             None => ask(&CHARGE, self.dataset, &message).map(|answer| (answer, None)),
-            Some(_) => ask_and_keep(&CHARGE, self.dataset, &message)
+            Some(_) => ask_and_keep(self.worker.take(), &CHARGE, self.dataset, &message)
                 .map(|(answer, worker)| (answer, Some(worker))),
         }
         .map_err(not_charged)?;

@@ -41,6 +41,7 @@
 
 use super::message::{Answer, Charge, ChargeRequest, Promise, Refusal, Unresumable};
 use super::sql::{SpiResult, first_row};
+use crate::pg::server::state::own_identity;
 use pgrx::spi::SpiClient;
 
 /// How often the release of a charge may be begun, the first time included; of a stream, since
@@ -73,7 +74,7 @@ pub(super) fn standing(
                 r.parameters = $3::jsonb AND c.function = $4 AND c.epsilon = $5::numeric \
                 AND c.delta = $6::numeric AND c.rho = $7::numeric AND c.parameters = $8::jsonb, \
                 coalesce((SELECT s.identity FROM dp.stream AS s WHERE s.release = r.id), \
-                         e.identity) = dp.identity(), \
+                         e.identity) = $11, \
                 r.attempts, $9 OR c.charged_by = $10 \
            FROM dp.release AS r \
            JOIN dp.charge AS c ON c.id = r.charge \
@@ -90,6 +91,7 @@ pub(super) fn standing(
             request.parameters.to_string().into(),
             request.grantee.is_none().into(),
             request.who.as_str().into(),
+            own_identity().into(),
         ],
         |row| {
             let charge = row.get::<i64>(1)?.unwrap_or_default();

@@ -4,6 +4,7 @@ use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
 use super::parts::{ChargedParts, add_to_part};
 use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
+use crate::pg::server::state::own_identity;
 use crate::privacy::{Fullest, Limits, Scope, Totals, Views};
 use pgrx::spi::SpiClient;
 
@@ -252,10 +253,10 @@ fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<i64> {
     client.update("LOCK TABLE dp.charge IN SHARE ROW EXCLUSIVE MODE", None, &[])?;
     client.update(
         "INSERT INTO dp.epoch (identity) \
-         SELECT dp.identity() WHERE dp.identity() IS DISTINCT FROM \
+         SELECT $1 WHERE $1 IS DISTINCT FROM \
              (SELECT identity FROM dp.epoch ORDER BY n DESC LIMIT 1)",
         None,
-        &[],
+        &[own_identity().into()],
     )?;
     let entry = first_row(
         client,

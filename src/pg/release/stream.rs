@@ -15,7 +15,7 @@ use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::{acts_for, as_reader, role_name};
 use crate::pg::server::select::{as_of_now, exists, read_rows};
-use crate::pg::server::state::current_role;
+use crate::pg::server::state::{current_role, own_identity};
 use crate::pg::values::interval::{Axis, TimeAxis};
 use crate::ranges::{BinBounds, CountStream, StreamPlan, StreamRequest, Tick};
 use pgrx::pg_sys::Oid;
@@ -190,13 +190,13 @@ impl Stream {
         Ok(ticks.unwrap_or(0))
     }
 
-    /// Stores all ticks that have ended, in their order, where nobody else has. Tells nothing of
-    /// them.
+    /// Stores all ticks that have ended after the ones that are known to be stored, in their order,
+    /// where nobody else has. Tells nothing of them.
     ///
     /// Errors: those of a release, of which none follows a charge.
-    pub(crate) fn go_on(&self, dataset: &Dataset, progress: &Progress) -> Result<()> {
+    pub(crate) fn go_on(&self, dataset: &Dataset, known: i64, progress: &Progress) -> Result<()> {
         let ended = self.ticking.ended()?;
-        if self.ticks()? >= ended {
+        if known >= ended {
             return Ok(());
         }
         let promise =
@@ -207,6 +207,7 @@ impl Stream {
             if stored >= ended {
                 return Ok(());
             }
+            let asked = asked.with_worker()?;
             progress.phase(Phase::Planning);
             let Running { plan, counted } = self.running()?;
             progress.phase(Phase::Checking);
@@ -275,9 +276,9 @@ impl Stream {
             })
         })?;
         execute(
-            "UPDATE dp.stream SET identity = dp.identity(), entities = $2, attnum = $3 \
+            "UPDATE dp.stream SET identity = $4, entities = $2, attnum = $3 \
               WHERE release = $1",
-            &[self.release.into(), entities.into(), number.into()],
+            &[self.release.into(), entities.into(), number.into(), own_identity().into()],
             |_| Ok(()),
         )?;
         Ok(())

@@ -2,10 +2,12 @@
 
 use super::roles::as_catalog_owner;
 use super::select::{SqlRow, as_of_now, read_rows};
+use super::state::{Command, own_command};
 use crate::pg::errors::{Result, error, internal};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::SpiHeapTupleData;
+use std::cell::Cell;
 
 /// Runs a statement on the catalog and reads its first row.
 pub(crate) fn execute<T>(
@@ -29,9 +31,24 @@ pub(crate) fn read_catalog(sql: &str, visit: impl FnMut(&SqlRow) -> Result<()>) 
     as_catalog_owner(|| as_of_now(|| read_rows(sql, visit)))
 }
 
+thread_local! {
+    /// For which command the version was last found right. It may have changed by the next one.
+    static CHECKED: Cell<Option<Command>> = const { Cell::new(None) };
+}
+
 /// The tables are those of this library only if the extension was brought to its version: a new
 /// library is in place some time before that, and a session keeps its library until it ends.
 fn check_version() -> Result<()> {
+    let command = own_command();
+    if CHECKED.get() == Some(command) {
+        return Ok(());
+    }
+    check_installed()?;
+    CHECKED.set(Some(command));
+    Ok(())
+}
+
+fn check_installed() -> Result<()> {
     let library = env!("CARGO_PKG_VERSION");
     let sql = "SELECT extversion FROM pg_catalog.pg_extension \
                 WHERE extname OPERATOR(pg_catalog.=) 'pg_dp'";

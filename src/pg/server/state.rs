@@ -3,6 +3,22 @@
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
+/// A command of this session, told apart from all that it runs before or after: by when its statement
+/// began, the transaction's number, and how many commands wrote in it before.
+pub(super) type Command = (pg_sys::TimestampTz, u32, pg_sys::CommandId);
+
+pub(super) fn own_command() -> Command {
+    // SAFETY: reads variables of this process; that of the transaction is set as long as SQL runs.
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        let transaction = (*pg_sys::MyProc).lxid;
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        let transaction = (*pg_sys::MyProc).vxid.lxid;
+        let began = pg_sys::GetCurrentStatementStartTimestamp();
+        (began, transaction, pg_sys::GetCurrentCommandId(false))
+    }
+}
+
 /// The role in whose name the current statement runs.
 pub(crate) fn current_role() -> Oid {
     // SAFETY: reads a variable of this process, which is set as long as SQL runs.
@@ -18,6 +34,20 @@ pub(crate) fn current_database() -> Oid {
 pub(crate) fn own_process() -> i32 {
     // SAFETY: a variable that is set when a process starts; no other thread writes it.
     unsafe { pg_sys::MyProcPid }
+}
+
+/// Which server, timeline, database and installation this is: another one after a restore, a
+/// promotion, or where the extension was created anew. For a process that may write.
+pub(crate) fn own_identity() -> String {
+    // SAFETY: reads shared memory that every process has, in the way that is meant for it, and looks
+    // the extension up. The timeline is that which is written now; the control file tells that of
+    // the last checkpoint.
+    unsafe {
+        let server = pg_sys::GetSystemIdentifier();
+        let timeline = pg_sys::GetWALInsertionTimeLine();
+        let extension = pg_sys::get_extension_oid(c"pg_dp".as_ptr(), true).to_u32();
+        format!("{server}/{timeline:08X}/{}/{extension}", current_database().to_u32())
+    }
 }
 
 /// Whether the transaction may not write.

@@ -8,8 +8,10 @@
 //! A worker's start takes longer than what it is sent for. So one that is soon to be followed by
 //! another, of the same session, may [stay] for that: without a transaction, for a moment only, and
 //! not when the session has ended or forgotten it. If it is gone by then, another one is started.
+//! And one may [start early], to wait in the same way for its first message.
 //!
 //! [stay]: ask_and_keep
+//! [start early]: start_early
 
 use super::locks::{PrivateLock, Turn, sleep, wake};
 use super::segment::{Next, Segment};
@@ -93,8 +95,7 @@ impl From<ErrorReport> for Unanswered {
 
 type Answered<T> = std::result::Result<T, Unanswered>;
 
-/// A worker that has answered, and waits for a moment for another message. It ends when the value
-/// goes.
+/// A worker that waits for a moment for a message. It ends when the value goes.
 pub(crate) struct Staying {
     worker: Option<DynamicBackgroundWorker>,
     segment: Option<Segment>,
@@ -121,42 +122,56 @@ impl Drop for Staying {
     }
 }
 
+/// Has a worker start whose first message follows in a moment, so that the caller can look at what is
+/// public meanwhile. None where no slot is free: then one is waited for when there is a message.
+pub(crate) fn start_early(errand: &Errand) -> Result<Option<Staying>> {
+    if is_in_recovery() {
+        return Ok(None);
+    }
+    let segment = Segment::create(errand.work as u32, &[], true)?;
+    let worker = try_to_start(errand, segment.handle());
+    Ok(worker.map(|worker| Staying { worker: Some(worker), segment: Some(segment) }))
+}
+
 /// Sends a message to a new worker, and returns its answer. Errands with the same number `whose`
 /// take turns; all who look for a free slot queue for it.
 pub(crate) fn ask(errand: &Errand, whose: i64, message: &[u8]) -> Answered<Vec<u8>> {
     ask_next(None, errand, whose, message)
 }
 
-/// The same, of a worker that stays for the next message.
-pub(crate) fn ask_and_keep(
-    errand: &Errand,
-    whose: i64,
-    message: &[u8],
-) -> Answered<(Vec<u8>, Staying)> {
-    if is_in_recovery() {
-        return Err(Unanswered::Standby);
-    }
-    let _turn = Turn::take(errand.turn, whose as u64);
-    let segment = Segment::create(errand.work as u32, message, true)?;
-    let mut worker = Some(start(errand, segment.handle())?);
-    wait(&mut worker, &segment)?;
-    let answer = segment.take_answer();
-    let staying = Staying { worker, segment: Some(segment) };
-    Ok((answer.ok_or(Unanswered::Failed)?, staying))
-}
-
-/// The same as [`ask`], of the worker that has stayed, if it is still there.
+/// The same, of the worker that stays, if it is still there.
 pub(crate) fn ask_next(
     staying: Option<Staying>,
     errand: &Errand,
     whose: i64,
     message: &[u8],
 ) -> Answered<Vec<u8>> {
+    send(staying, errand, whose, message, false).map(|(answer, _)| answer)
+}
+
+/// The same, and it stays for the next message.
+pub(crate) fn ask_and_keep(
+    staying: Option<Staying>,
+    errand: &Errand,
+    whose: i64,
+    message: &[u8],
+) -> Answered<(Vec<u8>, Staying)> {
+    send(staying, errand, whose, message, true)
+}
+
+fn send(
+    staying: Option<Staying>,
+    errand: &Errand,
+    whose: i64,
+    message: &[u8],
+    stays: bool,
+) -> Answered<(Vec<u8>, Staying)> {
     if is_in_recovery() {
         return Err(Unanswered::Standby);
     }
     let _turn = Turn::take(errand.turn, whose as u64);
-    let segment = Segment::create(errand.work as u32, message, false)?;
+    let segment = Segment::create(errand.work as u32, message, stays)?;
+    let mut worker = None;
     if let Some(mut staying) = staying
         && let Some(before) = &staying.segment
         && before.go_on_with(&segment)
@@ -165,14 +180,16 @@ pub(crate) fn ask_next(
             wake(process);
         }
         wait(&mut staying.worker, &segment)?;
+        worker = staying.worker.take();
     }
     // one that has ended before it began has done nothing
     if !segment.has_started() {
-        wait(&mut Some(start(errand, segment.handle())?), &segment)?;
+        worker = Some(start(errand, segment.handle())?);
+        wait(&mut worker, &segment)?;
     }
     let answer = segment.take_answer();
-    segment.detach();
-    answer.ok_or(Unanswered::Failed)
+    let staying = Staying { worker, segment: Some(segment) };
+    Ok((answer.ok_or(Unanswered::Failed)?, staying))
 }
 
 fn start(errand: &Errand, segment: pg_sys::dsm_handle) -> Answered<DynamicBackgroundWorker> {
@@ -180,23 +197,28 @@ fn start(errand: &Errand, segment: pg_sys::dsm_handle) -> Answered<DynamicBackgr
     let _turn = Turn::take(PrivateLock::WorkerSlot, 0);
     let deadline = (begin + errand.patience).max(Instant::now() + LAST_LOOK);
     loop {
-        let started = BackgroundWorkerBuilder::new(&errand.work.name().to_string_lossy())
-            .set_library("pg_dp")
-            .set_function(FUNCTION)
-            .enable_spi_access()
-            .set_restart_time(None)
-            .set_notify_pid(own_process())
-            .set_argument(Some(pg_sys::Datum::from(segment)))
-            .load_dynamic();
-        match started {
-            Ok(worker) => return Ok(worker),
-            Err(_) if Instant::now() < deadline => {
+        match try_to_start(errand, segment) {
+            Some(worker) => return Ok(worker),
+            None if Instant::now() < deadline => {
                 pgrx::check_for_interrupts!();
                 std::thread::sleep(Duration::from_millis(5));
             }
-            Err(_) => return Err(Unanswered::NoSlot),
+            None => return Err(Unanswered::NoSlot),
         }
     }
+}
+
+/// None if no slot is free.
+fn try_to_start(errand: &Errand, segment: pg_sys::dsm_handle) -> Option<DynamicBackgroundWorker> {
+    BackgroundWorkerBuilder::new(&errand.work.name().to_string_lossy())
+        .set_library("pg_dp")
+        .set_function(FUNCTION)
+        .enable_spi_access()
+        .set_restart_time(None)
+        .set_notify_pid(own_process())
+        .set_argument(Some(pg_sys::Datum::from(segment)))
+        .load_dynamic()
+        .ok()
 }
 
 /// Waits until the worker has answered or has ended, and ends it if it does not get into the
@@ -240,7 +262,10 @@ pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(Work, &[u8]) -> Result<V
     BackgroundWorker::connect_worker_to_spi_by_oid(Some(first.database()), None);
     settle();
     while let Some(segment) = next {
-        answer_one(&segment, answer);
+        // the first message of one that was started early is in the next segment
+        if !segment.message().is_empty() {
+            answer_one(&segment, answer);
+        }
         next = wait_for_next(&segment);
     }
 }
