@@ -52,6 +52,7 @@ pub use amounts::{AmountBounds, AmountUnit};
 pub use aware::plan::{BucketPlan, BucketRequest};
 pub use bins::bounds::{BinBounds, BoundsError};
 pub use bins::counts::{Bins, OtherBins};
+pub use bins::filled::FilledBins;
 pub use bins::forms::BinsFormatError;
 pub use bins::sums::{BinSums, SignedSums};
 pub use bound::svd_bound;

@@ -11,7 +11,7 @@ use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, error, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use crate::pg::server::select::extension_type;
-use crate::ranges::{AmountBounds, BinBounds, Bins, SignedSums};
+use crate::ranges::{AmountBounds, BinBounds, FilledBins, SignedSums};
 use pgrx::prelude::PgSqlErrorCode;
 
 /// The bins that a release will add up, and the regions.
@@ -88,13 +88,13 @@ impl Reading for CountedBins {
     /// The regions, and the sums of the bins, leaf after leaf.
     type Truth = (Tree, SignedSums);
 
-    /// See [`Bins::counted_in`]. NULL and what cannot be read count nowhere.
+    /// See [`FilledBins::counted_in`]. NULL and what cannot be read count nowhere.
     fn read<M>(self, receipt: &LedgerReceipt<M>) -> std::result::Result<Self::Truth, Failure> {
         let CountedBins { regions, rows, released: ReleasedBins { bounds, most } } = self;
         let places = regions.tree.leaves().len() * bounds.bins();
         let mut sums = SignedSums::empty(places, AmountBounds::COUNTED);
         let tree = regions.visit_rows(rows.open(receipt), |leaf, row, column| {
-            let Some(bins) = row.stored::<Bins>(column) else { return };
+            let Some(bins) = row.stored(column, FilledBins::from_bytes) else { return };
             for (bin, count) in bins.counted_in(bounds, most) {
                 // a count is at most i64::MAX
                 sums.add(leaf * bounds.bins() + bin, count as i64);

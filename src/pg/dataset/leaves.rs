@@ -79,7 +79,7 @@ impl Leaves {
         let depth = self.regions.columns.end;
         rows.run(|row| {
             let Some(region) = self.regions.number(row, &mut self.tallies)? else { return Ok(()) };
-            let Some(histogram) = row.stored::<Coco>(depth) else { return Ok(()) };
+            let Some(histogram) = row.stored(depth, Coco::from_bytes) else { return Ok(()) };
             for run in histogram.runs() {
                 self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups);
             }

@@ -3,7 +3,6 @@
 use super::layout::Layout;
 use super::names::printed_name;
 use crate::pg::errors::{Result, invalid};
-use crate::pg::values::stored::{StoredValue, read_stored};
 use crate::pg::values::varlena::{with_start, with_varlena};
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
@@ -101,12 +100,17 @@ impl StreamedRow<'_> {
         }
     }
 
-    /// A value of a type of ours; None if it is NULL, or cannot be read, as of another version of it.
-    pub(crate) fn stored<T: StoredValue>(&self, column: usize) -> Option<T> {
+    /// What `read` makes of a value's bytes; None if it is NULL, or cannot be read, as of another
+    /// version of its type.
+    pub(crate) fn stored<T, E>(
+        &self,
+        column: usize,
+        read: impl FnOnce(&[u8]) -> std::result::Result<T, E>,
+    ) -> Option<T> {
         if self.nulls[column] {
             return None;
         }
-        self.with_bytes(column, |bytes| read_stored(bytes).ok())
+        self.with_bytes(column, |bytes| read(bytes).ok())
     }
 
     /// The name of a region: what the type's output function prints. None for NULL, and for what is

@@ -172,7 +172,7 @@ pub(super) unsafe fn stored_value<T: StoredValue>(datum: pg_sys::Datum) -> Resul
 }
 
 /// The value of a varlena's bytes. Error: they are damaged.
-pub(crate) fn read_stored<T: StoredValue>(bytes: &[u8]) -> Result<T> {
+fn read_stored<T: StoredValue>(bytes: &[u8]) -> Result<T> {
     T::read_bytes(bytes).map_err(|reason| {
         error(
             PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,

@@ -1,6 +1,7 @@
 //! A count for every bin of an interval, or a sum of amounts.
 
 use super::bounds::BinBounds;
+use super::filled::FilledBins;
 use std::fmt;
 
 /// The largest count of a bin: what PostgreSQL's `bigint` holds.
@@ -102,19 +103,11 @@ impl Bins {
         *count = count.saturating_add(n).min(LARGEST);
     }
 
-    /// What it adds to the bins of other bounds, by their positions, where a row may add `most`. A bin
-    /// outside of them counts in the first or the last one; if a row adds more here, nothing does.
-    ///
-    /// So a row more moves the sums over these bounds in one place, by `most` at most, whatever the
-    /// bounds here are.
-    pub fn counted_in(
-        &self,
-        bounds: BinBounds,
-        most: u32,
-    ) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let counts = self.most <= most;
-        let filled = self.filled().filter(move |_| counts);
-        filled.map(move |(bin, count)| (bounds.nearest(bin), count))
+    /// The same without the bins that are empty.
+    pub fn to_filled(&self) -> FilledBins {
+        let places = self.counts.iter().copied().enumerate();
+        let counts = places.filter(|(_, count)| *count > 0).collect();
+        FilledBins { bounds: self.bounds, most: self.most, counts }
     }
 
     /// The bins that are not empty, with their counts.

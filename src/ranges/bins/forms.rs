@@ -2,6 +2,7 @@
 
 use super::bounds::{BinBounds, BoundsError};
 use super::counts::{Bins, COUNTED, LARGEST};
+use super::filled::FilledBins;
 use crate::work::Paced;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
@@ -123,27 +124,10 @@ impl Bins {
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Bins, BinsFormatError> {
-        let (version, body) = bytes.split_first().ok_or(BinsFormatError::Corrupt)?;
-        let read = match *version {
-            VERSION => postcard::take_from_bytes(body).map(|(bins, rest)| ((COUNTED, bins), rest)),
-            OF_AMOUNTS => postcard::take_from_bytes::<(u32, StoredBins)>(body),
-            version => return Err(BinsFormatError::Version(version)),
-        };
-        let Ok(((most, stored), [])) = read else { return Err(BinsFormatError::Corrupt) };
-        if most == 0 || (most == COUNTED) != (*version == VERSION) {
-            return Err(BinsFormatError::Corrupt);
-        }
-        let bounds = BinBounds::new(stored.lo, stored.hi).map_err(BinsFormatError::Bounds)?;
-        let mut bins = Bins::of_amounts(bounds, most);
-        let mut rest = bins.counts.iter_mut();
-        for (gap, count) in stored.filled {
-            // nth is quick in a slice, however large the gap
-            let gap = usize::try_from(gap).map_err(|_| BinsFormatError::Corrupt)?;
-            let bin = rest.nth(gap).ok_or(BinsFormatError::Corrupt)?;
-            if count == 0 || count > LARGEST {
-                return Err(BinsFormatError::Corrupt);
-            }
-            *bin = count;
+        let filled = FilledBins::from_bytes(bytes)?;
+        let mut bins = Bins::of_amounts(filled.bounds, filled.most);
+        for (place, count) in filled.counts {
+            bins.counts[place] = count;
         }
         Ok(bins)
     }
@@ -187,6 +171,35 @@ impl Bins {
     }
 }
 
+impl FilledBins {
+    /// Reads what [`Bins::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<FilledBins, BinsFormatError> {
+        let (version, body) = bytes.split_first().ok_or(BinsFormatError::Corrupt)?;
+        let read = match *version {
+            VERSION => postcard::take_from_bytes(body).map(|(bins, rest)| ((COUNTED, bins), rest)),
+            OF_AMOUNTS => postcard::take_from_bytes::<(u32, StoredBins)>(body),
+            version => return Err(BinsFormatError::Version(version)),
+        };
+        let Ok(((most, stored), [])) = read else { return Err(BinsFormatError::Corrupt) };
+        if most == 0 || (most == COUNTED) != (*version == VERSION) {
+            return Err(BinsFormatError::Corrupt);
+        }
+        let bounds = BinBounds::new(stored.lo, stored.hi).map_err(BinsFormatError::Bounds)?;
+        let mut counts = stored.filled;
+        let mut next = 0u64;
+        for (place, count) in &mut counts {
+            // from here on not the gap, but the place
+            *place = next.checked_add(*place).ok_or(BinsFormatError::Corrupt)?;
+            if *place >= bounds.bins() as u64 || *count == 0 || *count > LARGEST {
+                return Err(BinsFormatError::Corrupt);
+            }
+            next = *place + 1;
+        }
+        let counts = counts.into_iter().map(|(place, count)| (place as usize, count)).collect();
+        Ok(FilledBins { bounds, most, counts })
+    }
+}
+
 impl fmt::Display for Bins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_text())
@@ -224,6 +237,7 @@ mod tests {
             }
             prop_assert_eq!(&Bins::parse(&bins.to_string()).unwrap(), &bins);
             prop_assert_eq!(&Bins::from_bytes(&bins.to_bytes()).unwrap(), &bins);
+            prop_assert_eq!(FilledBins::from_bytes(&bins.to_bytes()).unwrap(), bins.to_filled());
         }
 
         #[test]

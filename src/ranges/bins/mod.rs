@@ -2,5 +2,6 @@
 
 pub(super) mod bounds;
 pub(super) mod counts;
+pub(super) mod filled;
 pub(super) mod forms;
 pub(super) mod sums;

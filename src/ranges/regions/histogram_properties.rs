@@ -131,7 +131,7 @@ fn no_row_of_bins_counted_elsewhere_costs_more_than_is_charged() {
     let sums_of = |of_leaves: &[Bins], most: u32| {
         let mut sums = SignedSums::empty(leaves * here.bins(), AmountBounds::COUNTED);
         for (leaf, bins) in of_leaves.iter().enumerate() {
-            for (bin, count) in bins.counted_in(here, most) {
+            for (bin, count) in bins.to_filled().counted_in(here, most) {
                 sums.add(leaf * here.bins() + bin, count as i64);
             }
         }
