@@ -130,6 +130,10 @@ ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type tex
 CREATE TABLE dp.scope (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     dataset bigint NOT NULL REFERENCES dp.dataset,
+    -- what a charge reads of each: tables, regions, within and period in one, and the sums
+    place bytea NOT NULL,
+    sums bytea NOT NULL GENERATED ALWAYS AS (
+        numeric_send(epsilon_sum) || numeric_send(delta_sum) || numeric_send(rho_sum)) STORED,
     tables text NOT NULL, -- a hash of the tables and columns that told rows apart
     regions text, -- and of which region each group lay in, NULL for all regions
     within text[] NOT NULL,
@@ -141,7 +145,7 @@ CREATE TABLE dp.scope (
     releases bigint NOT NULL
 );
 
-CREATE INDEX scope_dataset ON dp.scope (dataset);
+CREATE UNIQUE INDEX scope_place ON dp.scope (dataset, place);
 
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';

@@ -1,8 +1,8 @@
 //! `dp_budget`: what is spent of a dataset's budget, and what is left.
 
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, required};
-use crate::pg::ledger::parts::{COLUMNS, ScopeRow};
+use crate::pg::errors::{Result, internal, required};
+use crate::pg::ledger::parts::{self, ALL};
 use crate::pg::server::catalog::read_catalog;
 use crate::privacy::{Fullest, Limits, Period, Scope, Scopes, Spent, Totals, Views};
 use pgrx::prelude::*;
@@ -32,8 +32,8 @@ fn dp_budget(
     // of the data as a whole the fullest cell tells what is left
     let Fullest { spent, views, .. } = scopes.fullest(&Scope::ALL, None, &limits);
     let [sum, basic, zcdp] = epsilons(&spent, &views);
-    let (zcdp_delta, delta) = (Totals::zcdp_delta(limits.delta_budget), spent.delta);
-    let rho = limits.everywhere.rho + spent.rho;
+    let (zcdp_delta, delta) = (Totals::zcdp_delta(limits.delta_budget), spent.delta_decimal());
+    let rho = limits.everywhere.rho + spent.rho();
     let mut rows = Vec::new();
     read_catalog(
         &format!(
@@ -111,66 +111,69 @@ fn dp_budget_cells(
             Ok(())
         },
     )?;
-    let mut rows: Vec<CellRow> = Vec::new();
-    for (scope, period, releases) in parts {
-        let Fullest { spent, views, .. } = scopes.fullest(&scope, None, &limits);
-        let [_, basic, zcdp] = epsilons(&spent, &views);
-        read_catalog(
-            &format!(
-                "SELECT trim_scale(s.spent), trim_scale(epsilon_budget - s.spent), \
-                        CASE WHEN {is_all} \
-                             THEN releases - (SELECT coalesce(sum(p.releases), 0)::bigint \
-                                                FROM dp.scope AS p WHERE p.dataset = d.id) \
-                             ELSE {releases} END, \
-                        rpad(repeat('#', ceil(20 * s.spent / epsilon_budget)::int), 20, '.') \
-                   FROM dp.dataset AS d, LATERAL (SELECT least({basic}, {zcdp}) AS spent) AS s \
-                  WHERE id = {id}",
-                is_all = scope == Scope::ALL,
-                id = dataset.id
-            ),
-            |row| {
-                let numbers = (row.get(1), row.get(2), row.get(3).unwrap_or_default());
-                let (within, period) = (scope.within.clone(), period.clone());
-                rows.push((within, period, numbers.0, numbers.1, numbers.2, row.get(4)));
-                Ok(())
-            },
-        )?;
+    let cells = scopes.cells(None);
+    // as arrays: those of the parts' fullest cells
+    let (mut sums, mut zcdps, mut releases) = (Vec::new(), Vec::new(), Vec::new());
+    for (scope, _, charges) in &parts {
+        pgrx::check_for_interrupts!();
+        let Fullest { spent, views, .. } = cells.fullest(scope, &limits);
+        let null = || "NULL".to_string();
+        sums.push(views.basic.map_or_else(null, |_| spent.epsilon_decimal()));
+        zcdps.push(views.zcdp.map_or_else(null, |epsilon| epsilon.to_string()));
+        releases.push(charges.to_string());
     }
+    let (sums, zcdps, releases) = (sums.join(","), zcdps.join(","), releases.join(","));
+    let sql = format!(
+        "SELECT trim_scale(s.spent), trim_scale(epsilon_budget - s.spent), \
+                CASE WHEN n = 1 THEN d.releases - sum(p.releases) OVER () ELSE p.releases END::bigint, \
+                rpad(repeat('#', ceil(20 * s.spent / epsilon_budget)::int), 20, '.') \
+           FROM dp.dataset AS d, \
+                unnest('{{{sums}}}'::numeric[], '{{{zcdps}}}'::numeric[], '{{{releases}}}'::bigint[]) \
+                    WITH ORDINALITY AS p (sum, zcdp, releases, n), \
+                LATERAL (SELECT least(epsilon_sum + p.sum, p.zcdp) AS spent) AS s \
+          WHERE id = {} ORDER BY n",
+        dataset.id
+    );
+    let mut parts = parts.into_iter();
+    let mut rows: Vec<CellRow> = Vec::new();
+    read_catalog(&sql, |row| {
+        let (scope, period, _) = parts.next().ok_or_else(|| internal("a part too many"))?;
+        let (spent, left, releases) = (row.get(1), row.get(2), row.get(3).unwrap_or_default());
+        rows.push((scope.within, period, spent, left, releases, row.get(4)));
+        Ok(())
+    })?;
     Ok(TableIterator::new(rows))
 }
 
 /// What was charged everywhere, and the budget.
 fn limits(dataset: &Dataset) -> Result<Limits> {
     let (everywhere, epsilon_budget, delta_budget) = totals(dataset)?;
+    let mut delta_room = None;
+    let sql = "SELECT greatest(floor((delta_budget / 2 - delta_sum) * 1e36), -1)::text \
+                 FROM dp.dataset WHERE id = ";
+    read_catalog(&format!("{sql}{}", dataset.id), |row| {
+        delta_room = row.get::<String>(1).and_then(|room| room.parse().ok());
+        Ok(())
+    })?;
     // what is within the budget was found out when it was charged
-    Ok(Limits { everywhere, room: i128::MAX, epsilon_budget, delta_budget })
+    let (room, delta_room) = (i128::MAX, delta_room.unwrap_or(-1));
+    Ok(Limits { everywhere, room, delta_room, epsilon_budget, delta_budget })
 }
 
 /// What was charged to parts of the data.
 fn scopes(dataset: &Dataset) -> Result<Scopes> {
-    let sql = format!("SELECT {COLUMNS} FROM dp.scope WHERE dataset = {} ORDER BY id", dataset.id);
-    let mut scopes = Scopes::default();
-    read_catalog(&sql, |row| {
-        let row = ScopeRow {
-            tables: row.get(1),
-            regions: row.get(2),
-            within: row.get(3),
-            lower: row.get(4),
-            upper: row.get(5),
-            epsilon: row.get(6),
-            delta: row.get(7),
-            rho: row.get(8),
-        };
-        scopes.sums.push(row.sum());
+    let mut all = None;
+    read_catalog(&format!("SELECT {ALL} FROM dp.scope WHERE dataset = {}", dataset.id), |row| {
+        all = row.get(1);
         Ok(())
     })?;
-    Ok(scopes)
+    parts::scopes(all)
 }
 
 /// As expressions over `dp.dataset`: the sum, whose decimals are exact, the same if it is a bound,
 /// and the other bound.
 fn epsilons(spent: &Spent, views: &Views) -> [String; 3] {
-    let sum = format!("(epsilon_sum + {})", spent.decimal());
+    let sum = format!("(epsilon_sum + {})", spent.epsilon_decimal());
     let basic = if views.basic.is_some() { sum.clone() } else { "NULL".to_string() };
     let zcdp = views.zcdp.map_or("NULL".to_string(), |epsilon| format!("{epsilon}::numeric"));
     [sum, basic, zcdp]

@@ -1,7 +1,7 @@
 //! The budget ledger from the worker's side: checks and records one charge.
 
 use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
-use super::parts::{ChargedParts, add_to_part};
+use super::parts::{add_to_part, read_scopes};
 use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
 use crate::pg::server::state::own_identity;
@@ -59,7 +59,7 @@ pub(super) fn charge(
             &[request.dataset.into(), grantee.into(), request.epsilon.as_str().into()],
         )?;
     }
-    add_up(client, request, &room)?;
+    add_up(client, request)?;
     let id = if is_trial { 0 } else { append(client, request)? };
     Ok(Ok(Charge { id, left: left(client, request, &room.fullest)? }))
 }
@@ -68,7 +68,6 @@ pub(super) fn charge(
 struct Room {
     /// What is spent with the charge, where least is left.
     fullest: Fullest,
-    parts: ChargedParts,
     /// Why the charge is too small for a role with a grant, if it is.
     too_small: Option<Refusal>,
 }
@@ -76,6 +75,8 @@ struct Room {
 /// A dataset with what was charged to all of its data, the charge that is asked for included.
 struct Account {
     limits: Limits,
+    /// [`Limits::delta_room`] without it.
+    delta_room_before: i128,
     large_epsilon: bool,
     /// How many smallest charges there are in the budget.
     times: f64,
@@ -90,13 +91,14 @@ fn check_budget(
     let Some(account) = account(client, request)? else { return Ok(Err(Refusal::NoDataset)) };
     let limits = account.limits;
     let part = request.part.as_ref();
-    let parts = ChargedParts::read(client, request.dataset, part)?;
+    let scopes = read_scopes(client, request.dataset)?;
     let (scope, rule) = (part.map_or(Scope::ALL, |part| part.scope()), part.map(|p| p.rule()));
     // either view may bound what is spent (see privacy::accounting), in each cell by itself (see
     // privacy::scopes); the sum of epsilons is compared as the decimal that it is
-    let fullest = parts.scopes.fullest(&scope, rule.as_ref(), &limits);
+    let cells = scopes.cells(rule.as_ref());
+    let fullest = cells.fullest(&scope, &limits);
     if fullest.exceeds {
-        let before = parts.scopes.fullest(&scope, rule.as_ref(), &before_charge(limits, request));
+        let before = cells.fullest(&scope, &before_charge(&account, request));
         return budget_exceeded(client, request, &before).map(Err);
     }
 
@@ -107,21 +109,29 @@ fn check_budget(
     let zcdp = alike.zcdp(limits.delta_budget);
     let large = large_epsilon && zcdp.is_none_or(|e| e >= limits.epsilon_budget);
     let too_small = Refusal::TooSmall { smallest, rho_alone: large_epsilon };
-    Ok(Ok(Room { fullest, parts, too_small: (!large).then_some(too_small) }))
+    Ok(Ok(Room { fullest, too_small: (!large).then_some(too_small) }))
 }
 
 fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<Account>> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
-    first_row(
-        client,
-        "SELECT greatest(least(floor((epsilon_budget - epsilon_sum - $2::numeric) * 1e24), 1e38), \
-                         -1)::text, \
-                epsilon_budget::float8, delta_budget::float8, \
+    // in the units of what is charged to parts
+    let units = |left: &str, digits: i32| {
+        format!("greatest(least(floor(({left}) * 1e{digits}), 1e38), -1e38)::text")
+    };
+    let sql = format!(
+        "SELECT {}, {}, {}, epsilon_budget::float8, delta_budget::float8, \
                 (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
                 (delta_sum + $4::numeric)::float8, $2::numeric >= smallest_charge, \
                 least(epsilon_budget / smallest_charge, 1e300)::float8, \
                 trim_scale(smallest_charge)::text \
            FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
+        units("epsilon_budget - epsilon_sum - $2::numeric", 24),
+        units("delta_budget / 2 - delta_sum - $4::numeric", 36),
+        units("delta_budget / 2 - delta_sum", 36),
+    );
+    first_row(
+        client,
+        &sql,
         &[
             (*dataset).into(),
             epsilon.as_str().into(),
@@ -129,21 +139,26 @@ fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<
             delta.as_str().into(),
         ],
         |row| {
-            let room = row.get::<String>(1)?.and_then(|room| room.parse().ok());
+            let room = |column| {
+                let room = row.get::<String>(column)?.and_then(|room| room.parse().ok());
+                Ok::<i128, pgrx::spi::Error>(room.unwrap_or(-1))
+            };
             Ok(Account {
                 limits: Limits {
                     everywhere: Totals {
-                        epsilon_sum: row.get(5)?.unwrap_or(f64::INFINITY),
-                        rho: row.get(4)?.unwrap_or(f64::INFINITY),
-                        delta_sum: row.get(6)?.unwrap_or(f64::INFINITY),
+                        epsilon_sum: row.get(7)?.unwrap_or(f64::INFINITY),
+                        rho: row.get(6)?.unwrap_or(f64::INFINITY),
+                        delta_sum: row.get(8)?.unwrap_or(f64::INFINITY),
                     },
-                    room: room.unwrap_or(-1),
-                    epsilon_budget: row.get(2)?.unwrap_or(0.0),
-                    delta_budget: row.get(3)?.unwrap_or(0.0),
+                    room: room(1)?,
+                    delta_room: room(2)?,
+                    epsilon_budget: row.get(4)?.unwrap_or(0.0),
+                    delta_budget: row.get(5)?.unwrap_or(0.0),
                 },
-                large_epsilon: row.get(7)?.unwrap_or(false),
-                times: row.get(8)?.unwrap_or(0.0),
-                smallest: row.get(9)?.unwrap_or_default(),
+                delta_room_before: room(3)?,
+                large_epsilon: row.get(9)?.unwrap_or(false),
+                times: row.get(10)?.unwrap_or(0.0),
+                smallest: row.get(11)?.unwrap_or_default(),
             })
         },
     )
@@ -165,10 +180,10 @@ fn budget_exceeded(
            FROM dp.dataset WHERE id = $1",
         &[
             request.dataset.into(),
-            spent.decimal().into(),
+            spent.epsilon_decimal().into(),
             views.basic.is_some().into(),
             zcdp_decimal(views).into(),
-            spent.delta.to_string().into(),
+            spent.delta_decimal().into(),
         ],
         |row| Ok((row.get(1)?.unwrap_or_default(), row.get(2)?.unwrap_or_default())),
     )?;
@@ -177,15 +192,16 @@ fn budget_exceeded(
 }
 
 /// What is asked of cells without the charge, for a message.
-fn before_charge(limits: Limits, request: &ChargeRequest) -> Limits {
-    let without = |sum: f64, part: &str| (sum - part.parse().unwrap_or(0.0)).max(0.0);
+fn before_charge(account: &Account, request: &ChargeRequest) -> Limits {
+    let Account { limits, delta_room_before, .. } = account;
     let Totals { epsilon_sum, rho, delta_sum } = limits.everywhere;
+    let epsilon = request.epsilon.parse().unwrap_or(0.0);
     let everywhere = Totals {
-        epsilon_sum: without(epsilon_sum, &request.epsilon),
+        epsilon_sum: (epsilon_sum - epsilon).max(0.0),
         rho: (rho - request.rho).max(0.0),
-        delta_sum: without(delta_sum, &request.delta),
+        delta_sum,
     };
-    Limits { everywhere, room: i128::MAX, ..limits }
+    Limits { everywhere, room: i128::MAX, delta_room: *delta_room_before, ..*limits }
 }
 
 /// As dp_budget shows it, but for the digits of a bound that no decimal is.
@@ -221,10 +237,10 @@ fn check_limit(
 }
 
 /// Adds the charge to the sums of the dataset, or of a part of it.
-fn add_up(client: &mut SpiClient, request: &ChargeRequest, room: &Room) -> SpiResult<()> {
+fn add_up(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<()> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
     if let Some(part) = &request.part {
-        add_to_part(client, request, part, room.parts.own)?;
+        add_to_part(client, request, part)?;
         client.update(
             "UPDATE dp.dataset SET releases = releases + 1 WHERE id = $1",
             None,
@@ -316,7 +332,7 @@ fn left(
             request.grantee.map(i64::from).into(),
             views.basic.is_some().into(),
             zcdp_decimal(views).into(),
-            spent.decimal().into(),
+            spent.epsilon_decimal().into(),
             to_part.into(),
         ],
         |row| {
