@@ -86,8 +86,7 @@ fuzz: start ## calls of all functions with hostile arguments; CALLS=1000000 of t
 	done
 
 STRIKES ?= 20
-faults: start ## kills, full disks, no memory, clock jumps, failovers, many sessions: what they leave of ledger and releases; STRIKES=20 of each
-	@pgrx-config/packages faults
+faults: testpackages start ## kills, full disks, no memory, clock jumps, failovers, many sessions: what they leave of ledger and releases; STRIKES=20 of each
 	@eval "$$(pgrx-config/cluster env)"; RUNS=$(STRIKES) tests/run faults
 
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
