@@ -21,7 +21,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci
+.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -84,6 +84,11 @@ fuzz: start ## calls of all functions with hostile arguments; CALLS=1000000 of t
 	    echo "==> seed $$SEED" >&2; \
 	    tests/run fuzz; \
 	done
+
+# Without a server, and without sanitizers, so with any toolchain.
+SECONDS_EACH ?= 60
+fuzz-inputs: ## mutate values of all types as text and bytes, words and noisy tables, guided by coverage; SECONDS_EACH=60
+	@tests/inputs/run $(SECONDS_EACH)
 
 STRIKES ?= 20
 faults: testpackages start ## kills, full disks, no memory, clock jumps, failovers, many sessions: what they leave of ledger and releases; STRIKES=20 of each
