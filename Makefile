@@ -21,7 +21,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions test-upgrade bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci
+.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -74,6 +74,25 @@ test-upgrade: start ## pg_upgrade to a newer PostgreSQL, which a wheel brings; U
 	    CARGO_TARGET_DIR=$(abspath $(BUILT))/versions/$(UPGRADE_TO)/target $(MAKE) --no-print-directory install PG_CONFIG="$$new"; \
 	fi; \
 	eval "$$(pgrx-config/cluster env)"; NEW_PG_CONFIG="$$new" tests/run pg_upgrade
+
+# As often as a test calls, each time from the next seed and on a new server.
+CALLS ?= 200000
+SEED ?= $(START)
+fuzz: start ## calls of all functions with hostile arguments; CALLS=1000000 of them, from SEED=..., which makes the same calls again
+	@eval "$$(pgrx-config/cluster env)"; for ((made = 0; made < $(CALLS); made += 20000)); do \
+	    export SEED=$$(($(SEED) + made / 20000)) CALLS=$$(($(CALLS) - made < 20000 ? $(CALLS) - made : 20000)); \
+	    echo "==> seed $$SEED" >&2; \
+	    tests/run fuzz; \
+	done
+
+# Without a server, and without sanitizers, so with any toolchain.
+SECONDS_EACH ?= 60
+fuzz-inputs: ## mutate values of all types as text and bytes, words and noisy tables, guided by coverage; SECONDS_EACH=60
+	@tests/inputs/run $(SECONDS_EACH)
+
+STRIKES ?= 20
+faults: testpackages start ## kills, full disks, no memory, clock jumps, failovers, many sessions: what they leave of ledger and releases; STRIKES=20 of each
+	@eval "$$(pgrx-config/cluster env)"; RUNS=$(STRIKES) tests/run faults
 
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)

@@ -142,6 +142,19 @@ may_start_servers() {
     unset RUST_BACKTRACE RUST_LIB_BACKTRACE # they would be the new server's, and its errors long
 }
 
+# new_server FOLDER [OPTIONS]: another server, whose socket and log are in that folder, its data beside it (FOLDER.d).
+new_server() {
+    as_server mkdir -p -m 700 "$1"
+    as_server initdb -D "$1.d" --username=postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8 --no-sync --no-instructions >"$work/initdb"
+    run_server "$@"
+}
+# The same with the data that are there. Nothing here has to survive a crash of the machine. $environment is the server's alone.
+environment=()
+run_server() {
+    as_server env "${environment[@]}" pg_ctl start -s -w -D "$1.d" -l "$1/log" -o "-c unix_socket_directories='$1' -c listen_addresses='' -c port=5432 \
+        -c fsync=off -c timezone=UTC ${2-}"
+}
+
 # A coordinator of Citus with two workers, which $coordinator and ${workers[@]} name by their ports; the connection is to
 # the coordinator's database, which has pg_dp. `on PORT COMMAND...` is for another one.
 start_citus() {

@@ -56,6 +56,8 @@ SELECT dp_revoke('people', 'dp_test_analyst');
 SELECT * FROM error_of($$SELECT dp_revoke('people', 'dp_test_analyst')$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_analyst', -1)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', NULL)$$);
+SELECT * FROM error_of($$SELECT dp_grant('people', 0)$$);
+SELECT * FROM error_of($$SELECT dp_grant('people', 4000000000::oid::regrole)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_team', require_name => NULL)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_nobody')$$);
 SET ROLE dp_test_analyst;

@@ -20,6 +20,9 @@ SELECT * FROM dp_publish_check('Q1', quarter(0.6));
 SELECT * FROM dp_publish_check('Q1', quarter(0.4));
 -- two that fit each by itself and not together
 SELECT * FROM dp_publish_check('x', '[{"dataset": "small", "epsilon": 0.3}, {"dataset": "small", "epsilon": 0.3, "name": "y"}]');
+-- what PostgreSQL takes as jsonb, and is more than is read
+SELECT * FROM error_of($$SELECT dp_publish_check('x', (repeat('[', 900) || repeat(']', 900))::jsonb)$$);
+SELECT * FROM error_of($$SELECT dp.try_quoted('x', '[{"dataset": "small", "epsilon": 1e400}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('x', '[{"dataset": "small", "epsilon": 0.3}, {"dataset": "small", "epsilon": 0.3, "name": "y"}]')$$);
 TABLE spent;
 

@@ -3,7 +3,7 @@
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::catalog::execute;
-use crate::pg::server::roles::role_name;
+use crate::pg::server::roles::{role_exists, role_name};
 use crate::pg::server::state::current_role;
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
@@ -42,6 +42,13 @@ fn dp_grant(
 ) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
     let role = required(role, "role")?;
+    if !role_exists(role) {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            format!("role with OID {} does not exist", role.to_u32()),
+        )
+        .set_hint("The view pg_roles lists the roles."));
+    }
     let limit = epsilon_limit
         .map(|limit| {
             Epsilon::new(limit).map(Epsilon::decimal).map_err(|_| {

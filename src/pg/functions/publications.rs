@@ -6,8 +6,8 @@ use crate::charge::Cost;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, checked_name, required};
 use crate::pg::ledger::publication::{self, Publication, Tried};
+use crate::pg::values::jsonb_argument::JsonbArgument;
 use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, zcdp_epsilon};
-use pgrx::JsonB;
 use pgrx::prelude::*;
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -21,7 +21,7 @@ fn dp_quote_next(is_next: bool) -> i32 {
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
-fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonB>) -> Result<()> {
+fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonbArgument>) -> Result<()> {
     let publication = publication_of(name, releases)?;
     // also of those that are stored and not asked for
     for dataset in publication.datasets() {
@@ -36,7 +36,7 @@ fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonB>) -> Result<()> {
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_try_quoted(
     name: Option<&str>,
-    releases: Option<JsonB>,
+    releases: Option<JsonbArgument>,
 ) -> Result<TableIterator<'static, (name!(epsilon, String), name!(problem, Option<String>))>> {
     let tried = publication_of(name, releases)?.try_charge()?;
     let rows = tried.into_iter().map(|Tried { epsilon, problem }| {
@@ -82,7 +82,7 @@ fn dp_show_publication(name: Option<&str>) -> Result<bool> {
     publication::show(required(name, "name")?)
 }
 
-fn publication_of(name: Option<&str>, releases: Option<JsonB>) -> Result<Publication> {
+fn publication_of(name: Option<&str>, releases: Option<JsonbArgument>) -> Result<Publication> {
     let name = checked_name(required(name, "name")?, "name")?;
-    Publication::new(name, &required(releases, "releases")?.0)
+    Publication::new(name, &required(releases, "releases")?.read("releases")?)
 }

@@ -18,6 +18,11 @@ pub(crate) fn role_name(role: Oid) -> String {
     }
 }
 
+pub(crate) fn role_exists(role: Oid) -> bool {
+    // SAFETY: looks into the catalog, also for numbers that are no role's.
+    unsafe { !pg_sys::GetUserNameFromId(role, true).is_null() }
+}
+
 /// Whether a role is another one, a member of it, or a superuser.
 pub(crate) fn has_rights_of(role: Oid, other: Oid) -> bool {
     // SAFETY: looks into the catalog, also for numbers that are no role's.

@@ -1,5 +1,5 @@
 //! Values between SQL and Rust: the extension's types (`types`) with what they are written as
-//! (`stored`, `jsonb`), the states of aggregates (`expanded`, `running`), questions as users write
+//! (`stored`, `jsonb`, `jsonb_argument`), the states of aggregates (`expanded`, `running`), questions as users write
 //! them (`interval`), amounts and where they are read from (`amounts`, `numeric`), and the bytes
 //! behind a datum (`varlena`).
 
@@ -7,6 +7,7 @@ pub(super) mod amounts;
 pub(super) mod expanded;
 pub(super) mod interval;
 mod jsonb;
+pub(super) mod jsonb_argument;
 mod numeric;
 pub(super) mod running;
 pub(super) mod stored;
