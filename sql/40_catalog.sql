@@ -73,7 +73,11 @@ CREATE TABLE dp.dataset (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     dropped_at timestamptz, -- a dropped dataset stays, for its ledger
     period_column text,
-    period_type text -- int8, date, timestamp, timestamptz
+    period_type text, -- int8, date, timestamp, timestamptz
+    groups_per_unit integer CHECK (groups_per_unit > 0), -- where groups are private, which then
+                             -- appear or vanish with a unit at most; NULL where they are public
+    regions oid, -- the public table of regions, where groups are private
+    regions_name text
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
 -- What is counted for one replaces what was, whose bound on a unit's rows may be another.

@@ -19,7 +19,9 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
         SELECT d.id, t.relation
           FROM dp.dataset AS d
          CROSS JOIN LATERAL (SELECT dp.tables_behind(d.entities)
-                             UNION SELECT dp.tables_behind(d.leaves)) AS t (relation)
+                             UNION SELECT dp.tables_behind(d.leaves)
+                             UNION SELECT dp.tables_behind(d.groups)
+                              WHERE d.groups_per_unit IS NOT NULL) AS t (relation)
     )
     SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities,
            u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column, u.privacy_unit,
@@ -39,7 +41,8 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
                            WHERE h.relation IN (
                               SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
                 ORDER BY 1) AS shares_rows_with,
-           u.leaves::regclass AS leaves, c.counted_at, u.period_column
+           u.leaves::regclass AS leaves, c.counted_at, u.period_column,
+           u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
       LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
 COMMENT ON VIEW dp.datasets IS
@@ -48,7 +51,7 @@ COMMENT ON COLUMN dp.datasets.name IS 'the name that releases and charges go by'
 COMMENT ON COLUMN dp.datasets.owner IS 'the role that declared it';
 COMMENT ON COLUMN dp.datasets.entities IS 'the private table';
 COMMENT ON COLUMN dp.datasets.groups IS
-    'the public table of groups, NULL if the groups are those that occur';
+    'the table of groups, public unless groups_private, NULL if the groups are those that occur';
 COMMENT ON COLUMN dp.datasets.group_key IS
     'the columns of entities that tell which group a row belongs to';
 COMMENT ON COLUMN dp.datasets.hierarchy IS
@@ -75,6 +78,10 @@ COMMENT ON COLUMN dp.datasets.leaves IS
 COMMENT ON COLUMN dp.datasets.counted_at IS 'when dp_count_leaves last counted';
 COMMENT ON COLUMN dp.datasets.period_column IS
     'the column that tells to which period a row belongs, NULL if none was declared';
+COMMENT ON COLUMN dp.datasets.groups_private IS
+    'whether the number of groups is private, so that releases tell it with noise';
+COMMENT ON COLUMN dp.datasets.regions IS
+    'the public table of regions of a dataset with private groups, NULL if the root is the only one';
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,

@@ -88,15 +88,23 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    WHEN d.size_column IS NOT NULL
                    THEN jsonb_build_object('is', 'one more or less of what a column counts',
                                            'column', d.size_column)
-                   ELSE jsonb_build_object('is', 'one row of the private table') END,
+                   ELSE jsonb_build_object('is', 'one row of the private table') END
+                   || CASE WHEN d.groups_per_unit IS NULL THEN '{}' ELSE jsonb_build_object(
+                          'groups', format('up to %s that appear or vanish with it, or one without'
+                                           ' rows', d.groups_per_unit)) END,
                'parameters', jsonb_build_object(
                    'epsilon', trim_scale(c.epsilon), 'delta', trim_scale(c.delta),
                    'rho', trim_scale(c.rho)),
                'mechanism', c.parameters,
                'public', jsonb_build_object(
-                   'groups', coalesce('those of the table ' || d.groups_name,
-                                      'those that occur in the rows, by declaration'),
-                   'group_key', d.group_key, 'hierarchy', d.hierarchy),
+                   'groups', CASE
+                       WHEN d.groups_per_unit IS NOT NULL
+                       THEN 'none, their number was measured with noise'
+                       ELSE coalesce('those of the table ' || d.groups_name,
+                                     'those that occur in the rows, by declaration') END,
+                   'group_key', d.group_key, 'hierarchy', d.hierarchy)
+                   || CASE WHEN d.regions IS NULL THEN '{}' ELSE jsonb_build_object(
+                          'regions', 'those of the table ' || d.regions_name) END,
                'not_protected', 'what is public, how long a release takes, and what'
                                 ' docs/guarantee.md#what-remains says',
                'accuracy', CASE
@@ -196,7 +204,8 @@ BEGIN ATOMIC
            || (SELECT string_agg(rpad(line.label, 15) || line.value || E'\n', '' ORDER BY line.n)
                  FROM (VALUES
         (1, 'Hidden', concat(p.unit ->> 'is', ': ' || (p.unit ->> 'column'),
-                             ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used')),
+                             ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used',
+                             '; groups: ' || (p.unit ->> 'groups'))),
         (2, 'Promise', format('%s in the %s model, for %s', p.flavour ->> 'definition',
                               p.flavour ->> 'model', p.flavour ->> 'neighbours')),
         (3, 'Loss', format('epsilon %s, delta %s; in zCDP rho %s', p.parameters ->> 'epsilon',

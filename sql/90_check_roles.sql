@@ -23,7 +23,10 @@
 -- With the rights of its owner, as dp.datasets, of which it shows a part, and without the budgets,
 -- whose sums would take most of the time here.
 CREATE VIEW dp.check_datasets WITH (security_barrier) AS
-    SELECT d.name AS dataset, d.owner, d.entities, d.groups, d.leaves
+    SELECT d.name AS dataset, d.owner, d.entities,
+           -- the public table, and then that of private groups
+           CASE WHEN d.groups_per_unit IS NULL THEN d.groups ELSE d.regions END AS groups, d.leaves,
+           CASE WHEN d.groups_per_unit IS NOT NULL THEN d.groups END AS private_groups
       FROM dp.dataset AS d
      WHERE d.dropped_at IS NULL AND pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
        AND pg_catalog.pg_has_role(d.owner, 'USAGE');

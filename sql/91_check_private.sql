@@ -59,7 +59,9 @@ CREATE VIEW dp.check_private WITH (security_invoker) AS
     SELECT d.dataset, p.relid, min(p.part) AS part
       FROM dp.check_datasets AS d
      CROSS JOIN LATERAL (SELECT * FROM dp.private_relations(d.entities, d.groups)
-                         UNION ALL SELECT * FROM dp.private_relations(d.leaves, NULL)) AS p
+                         UNION ALL SELECT * FROM dp.private_relations(d.leaves, NULL)
+                         UNION ALL
+                         SELECT * FROM dp.private_relations(d.private_groups, d.groups)) AS p
      GROUP BY d.dataset, p.relid;
 COMMENT ON VIEW dp.check_private IS
     'inside of dp_check_privileges: the relations with private rows, or that read them';

@@ -79,6 +79,7 @@ mod library {
             max_size: asked.max_size,
             shares: asked.shares.map(<[f64]>::to_vec),
             rows_per_unit: asked.rows_per_unit,
+            groups_per_unit: None,
             keep_measurements: false,
         }
     }

@@ -124,7 +124,9 @@ CREATE AGGREGATE @extschema@.grid_agg(g @extschema@.grid) (
 COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
     'exact counts of several values of type grid with the same bounds';
 
-ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text;
+ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text,
+    ADD COLUMN groups_per_unit integer CHECK (groups_per_unit > 0), ADD COLUMN regions oid,
+    ADD COLUMN regions_name text;
 
 -- What was charged to parts of a dataset, which share its budget where no row lies in two of them.
 CREATE TABLE dp.scope (
@@ -185,13 +187,15 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
         groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
         epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
         privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL,
-        leaves regclass DEFAULT NULL, period_column text DEFAULT NULL)
+        leaves regclass DEFAULT NULL, period_column text DEFAULT NULL,
+        groups_private boolean DEFAULT false, regions regclass DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_create_dataset(
-        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass, text)
+        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass, text,
+        boolean, regclass)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_budget_cells(dataset text)
@@ -429,7 +433,9 @@ CREATE OR REPLACE VIEW dp.datasets WITH (security_barrier) AS
         SELECT d.id, t.relation
           FROM dp.dataset AS d
          CROSS JOIN LATERAL (SELECT dp.tables_behind(d.entities)
-                             UNION SELECT dp.tables_behind(d.leaves)) AS t (relation)
+                             UNION SELECT dp.tables_behind(d.leaves)
+                             UNION SELECT dp.tables_behind(d.groups)
+                              WHERE d.groups_per_unit IS NOT NULL) AS t (relation)
     )
     SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities,
            u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column, u.privacy_unit,
@@ -449,12 +455,22 @@ CREATE OR REPLACE VIEW dp.datasets WITH (security_barrier) AS
                            WHERE h.relation IN (
                               SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
                 ORDER BY 1) AS shares_rows_with,
-           u.leaves::regclass AS leaves, c.counted_at, u.period_column
+           u.leaves::regclass AS leaves, c.counted_at, u.period_column,
+           u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
       LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
 
 COMMENT ON COLUMN dp.datasets.period_column IS
     'the column that tells to which period a row belongs, NULL if none was declared';
+
+COMMENT ON COLUMN dp.datasets.groups IS
+    'the table of groups, public unless groups_private, NULL if the groups are those that occur';
+
+COMMENT ON COLUMN dp.datasets.groups_private IS
+    'whether the number of groups is private, so that releases tell it with noise';
+
+COMMENT ON COLUMN dp.datasets.regions IS
+    'the public table of regions of a dataset with private groups, NULL if the root is the only one';
 
 CREATE OR REPLACE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
@@ -757,15 +773,23 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
                    WHEN d.size_column IS NOT NULL
                    THEN jsonb_build_object('is', 'one more or less of what a column counts',
                                            'column', d.size_column)
-                   ELSE jsonb_build_object('is', 'one row of the private table') END,
+                   ELSE jsonb_build_object('is', 'one row of the private table') END
+                   || CASE WHEN d.groups_per_unit IS NULL THEN '{}' ELSE jsonb_build_object(
+                          'groups', format('up to %s that appear or vanish with it, or one without'
+                                           ' rows', d.groups_per_unit)) END,
                'parameters', jsonb_build_object(
                    'epsilon', trim_scale(c.epsilon), 'delta', trim_scale(c.delta),
                    'rho', trim_scale(c.rho)),
                'mechanism', c.parameters,
                'public', jsonb_build_object(
-                   'groups', coalesce('those of the table ' || d.groups_name,
-                                      'those that occur in the rows, by declaration'),
-                   'group_key', d.group_key, 'hierarchy', d.hierarchy),
+                   'groups', CASE
+                       WHEN d.groups_per_unit IS NOT NULL
+                       THEN 'none, their number was measured with noise'
+                       ELSE coalesce('those of the table ' || d.groups_name,
+                                     'those that occur in the rows, by declaration') END,
+                   'group_key', d.group_key, 'hierarchy', d.hierarchy)
+                   || CASE WHEN d.regions IS NULL THEN '{}' ELSE jsonb_build_object(
+                          'regions', 'those of the table ' || d.regions_name) END,
                'not_protected', 'what is public, how long a release takes, and what'
                                 ' docs/guarantee.md#what-remains says',
                'accuracy', CASE
@@ -814,6 +838,71 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
           FROM dp.release_line AS v
          WHERE v.release = r.id AND r.status <> 'retracted'
       ) AS s;
+
+CREATE OR REPLACE FUNCTION @extschema@.dp_certificate_text(dataset text, release text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT format(E'Certificate of release "%s" of dataset "%s"\n\n', p.release ->> 'name',
+                  p.release ->> 'dataset')
+           || (SELECT string_agg(rpad(line.label, 15) || line.value || E'\n', '' ORDER BY line.n)
+                 FROM (VALUES
+        (1, 'Hidden', concat(p.unit ->> 'is', ': ' || (p.unit ->> 'column'),
+                             ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used',
+                             '; groups: ' || (p.unit ->> 'groups'))),
+        (2, 'Promise', format('%s in the %s model, for %s', p.flavour ->> 'definition',
+                              p.flavour ->> 'model', p.flavour ->> 'neighbours')),
+        (3, 'Loss', format('epsilon %s, delta %s; in zCDP rho %s', p.parameters ->> 'epsilon',
+                           p.parameters ->> 'delta', p.parameters ->> 'rho')),
+        (4, 'All releases',
+         format('%s, which together cost epsilon %s of %s, delta %s of %s', p.total ->> 'releases',
+                p.total ->> 'epsilon_spent', p.total ->> 'epsilon_budget',
+                p.total ->> 'delta_spent', p.total ->> 'delta_budget')),
+        (5, '', 'and add up with those of ' || nullif(p.total ->> 'adds_up_with', '[]')),
+        (6, 'Made by', format('%s %s', p.release ->> 'function', p.release ->> 'arguments')),
+        (7, 'Mechanism', p.mechanism::text),
+        (8, 'Accuracy',
+         format('levels were measured with epsilon %s, error bars by %s',
+                p.accuracy ->> 'level_epsilons', p.accuracy ->> 'error_bars')),
+        (9, 'Public', format('the groups: %s', p.public ->> 'groups')),
+        (10, '', format('group key %s, hierarchy %s', p.public ->> 'group_key',
+                        p.public ->> 'hierarchy')),
+        (11, 'Not protected', p.not_protected),
+        (12, 'Charged', format('%s, by %s', p.release ->> 'charged_at',
+                               p.release ->> 'charged_by')),
+        (13, 'Stored', p.release ->> 'stored_at'),
+        (14, 'Software', format('pg_dp %s, PostgreSQL %s', p.implementation ->> 'pg_dp',
+                                p.implementation ->> 'postgresql')),
+        (15, 'Ledger entry', format('%s, SHA-256 %s', p.ledger ->> 'id', p.ledger ->> 'hash')),
+        (16, 'Rows', format('%s, SHA-256 %s', p.rows ->> 'count', p.rows ->> 'sha256'))
+                      ) AS line (n, label, value)
+                WHERE line.value IS NOT NULL
+                  -- what is not known, or not for the caller
+                  AND (line.n <> 4 OR p.total IS NOT NULL)
+                  AND (line.n <> 8 OR p.accuracy ? 'level_epsilons')
+                  AND (line.n <> 16 OR p.rows IS NOT NULL))
+      FROM jsonb_to_record(@extschema@.dp_certificate(dataset, release)) AS p (
+               release jsonb, flavour jsonb, unit jsonb, parameters jsonb, mechanism jsonb,
+               public jsonb, not_protected text, accuracy jsonb, implementation jsonb, ledger jsonb,
+               rows jsonb, total jsonb);
+END;
+
+CREATE OR REPLACE VIEW dp.check_datasets WITH (security_barrier) AS
+    SELECT d.name AS dataset, d.owner, d.entities,
+           -- the public table, and then that of private groups
+           CASE WHEN d.groups_per_unit IS NULL THEN d.groups ELSE d.regions END AS groups, d.leaves,
+           CASE WHEN d.groups_per_unit IS NOT NULL THEN d.groups END AS private_groups
+      FROM dp.dataset AS d
+     WHERE d.dropped_at IS NULL AND pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+       AND pg_catalog.pg_has_role(d.owner, 'USAGE');
+
+CREATE OR REPLACE VIEW dp.check_private WITH (security_invoker) AS
+    SELECT d.dataset, p.relid, min(p.part) AS part
+      FROM dp.check_datasets AS d
+     CROSS JOIN LATERAL (SELECT * FROM dp.private_relations(d.entities, d.groups)
+                         UNION ALL SELECT * FROM dp.private_relations(d.leaves, NULL)
+                         UNION ALL
+                         SELECT * FROM dp.private_relations(d.private_groups, d.groups)) AS p
+     GROUP BY d.dataset, p.relid;
 
 CREATE OR REPLACE FUNCTION @extschema@.dp_plot(
         dataset text, release text, path text[] DEFAULT '{}', grain text DEFAULT NULL)

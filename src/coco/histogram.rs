@@ -70,6 +70,25 @@ impl Coco {
         self.runs.iter().map(|run| run.groups).sum()
     }
 
+    /// Its so many largest groups, and where there are fewer, empty ones besides.
+    ///
+    /// *Sensitivity.* Let two histograms be an entity in one group apart, which only one of them may
+    /// have, or an empty group. Their sizes in descending order, followed by zeros without end, are
+    /// apart in one entry at most, by 1. Cut off after so many entries, they still are.
+    pub(crate) fn with_groups(&self, groups: u64) -> Coco {
+        let mut left = groups.min(LARGEST);
+        let mut runs = Vec::with_capacity(self.runs.len() + 1);
+        for run in self.runs.iter().rev().filter(|run| run.size > 0) {
+            let groups = run.groups.min(left);
+            left -= groups;
+            runs.extend((groups > 0).then_some(Run { groups, ..*run }));
+        }
+        runs.extend((left > 0).then_some(Run { size: 0, groups: left }));
+        runs.reverse();
+        done(self.runs.len() as u64);
+        Coco { runs }
+    }
+
     /// The histogram with all sizes above `max_size` counted at `max_size`.
     pub(crate) fn capped(&self, max_size: u64) -> impl Iterator<Item = Run> + '_ {
         self.runs.iter().map(move |run| Run { size: run.size.min(max_size), ..*run })
@@ -196,6 +215,23 @@ pub(crate) mod tests {
         for n in 0..=parts.len() {
             assert_eq!(Coco::sum(&parts[..n]), of_sizes(&sizes[..n].concat()));
         }
+    }
+
+    #[test]
+    fn the_largest_groups_are_kept_and_empty_ones_fill_up() {
+        let histogram = of_sizes(&[0, 0, 1, 1, 1, 5, 7]);
+        for (groups, sizes) in [
+            (0, &[][..]),
+            (1, &[7]),
+            (3, &[1, 5, 7]),
+            (5, &[1, 1, 1, 5, 7]),
+            (6, &[0, 1, 1, 1, 5, 7]),
+            (7, &[0, 0, 1, 1, 1, 5, 7]),
+            (9, &[0, 0, 0, 0, 1, 1, 1, 5, 7]),
+        ] {
+            assert_eq!(histogram.with_groups(groups), of_sizes(sizes), "{groups}");
+        }
+        assert_eq!(Coco::default().with_groups(2), of_sizes(&[0, 0]));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod consistency;
 mod distance;
 mod explain;
+mod group_counts;
 mod histogram;
 mod intervals;
 mod measurement;

@@ -43,6 +43,30 @@ fn neighbours(leaves: &Leaves, entities: u32) -> Vec<Leaves> {
     tables
 }
 
+/// All that differ by up to so many groups more, without entities, and by up to so many entities more
+/// in any groups, also in those.
+fn neighbours_with_groups(leaves: &Leaves, groups: u32, entities: u32) -> Vec<Leaves> {
+    let mut tables = vec![leaves.clone()];
+    for _ in 0..groups {
+        let more = |table: &Leaves| {
+            let one_more = |leaf: usize| {
+                let mut table = table.clone();
+                table[leaf].insert(0, 0);
+                table
+            };
+            (0..table.len()).map(one_more).chain([table.clone()]).collect::<Vec<_>>()
+        };
+        tables = tables.iter().flat_map(more).collect();
+    }
+    let with_entities = |table: &Leaves| {
+        (0..=entities).flat_map(|entities| neighbours(table, entities)).collect::<Vec<_>>()
+    };
+    tables = tables.iter().flat_map(with_entities).collect();
+    tables.sort_unstable();
+    tables.dedup();
+    tables
+}
+
 /// A root with up to 3 groups, or so many leaves with up to 2 each.
 fn small_tables(leaves: usize) -> Vec<Leaves> {
     let mut tables = vec![vec![]];
@@ -60,7 +84,7 @@ fn small_tables(leaves: usize) -> Vec<Leaves> {
 /// Releases of all small tables with so many leaves, by what a request means for it. `slack`: see
 /// [`Replayed::check`].
 fn check(name: &str, leaves: usize, slack: f64, request: ReleaseRequest) {
-    let rows = request.rows_per_unit;
+    let (rows, groups) = (request.rows_per_unit, request.groups_per_unit);
     let mechanism = Mechanism::new(&request.up_to(4)).unwrap();
     let mut replayed = Replayed::of_epsilon(name, mechanism.cost().epsilon.value());
     let seed = Cell::new(0);
@@ -71,7 +95,11 @@ fn check(name: &str, leaves: usize, slack: f64, request: ReleaseRequest) {
         receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ()).unwrap();
     };
     for table in small_tables(leaves) {
-        for neighbour in neighbours(&table, rows) {
+        let neighbours = match groups {
+            Some(groups) => neighbours_with_groups(&table, groups, rows),
+            None => neighbours(&table, rows),
+        };
+        for neighbour in neighbours {
             replayed.pair(&table, &neighbour, release);
             replayed.pair(&neighbour, &table, release);
         }
@@ -110,6 +138,40 @@ fn no_neighbours_are_farther_apart_than_is_charged() {
     let shares = Some(vec![0.2, 0.8]);
     check("given shares", 2, hair, ReleaseRequest { shares, ..asked(2, 2.0, "Hg", "matching") });
     check("select", 2, hair, asked(2, 2.0, "select:Hc|Hg", "matching"));
+}
+
+/// Also entities with which their group appears, and groups without entities.
+#[test]
+fn no_neighbours_with_other_groups_are_farther_apart_than_is_charged() {
+    let asked = |leaves: usize, estimator, consistency| ReleaseRequest {
+        groups_per_unit: Some(1),
+        // numbers of groups with so little noise that there are some to measure
+        ..ReleaseRequest::new(leaves.min(2), 40.0).by(&[estimator], consistency)
+    };
+    let hair = 1e-9;
+    for estimator in ["H", "Hc", "Hc_l2", "Hg", "cut", "cut:1"] {
+        let name = format!("private groups: {estimator}");
+        check(&name, 1, hair, asked(1, estimator, "none"));
+    }
+    for (estimator, method) in [
+        ("Hc", "matching"),
+        ("Hc", "matching_unweighted"),
+        ("Hc", "bottom_up"),
+        ("H", "pgsr"),
+        ("H", "topdown"),
+        ("Hc", "cumulative"),
+        ("Hc", "chain"),
+        // with a first look
+        ("cut", "matching"),
+    ] {
+        let name = format!("private groups: {estimator} {method}");
+        check(&name, 2, hair, asked(2, estimator, method));
+    }
+    let two = asked(2, "Hc", "matching");
+    let unit_of_two = ReleaseRequest { rows_per_unit: 2, groups_per_unit: Some(2), ..two.clone() };
+    check("private groups: unit of 2 rows, 2 groups", 2, hair, unit_of_two);
+    let group_of_two = ReleaseRequest { rows_per_unit: 2, ..two };
+    check("private groups: unit of 2 rows, 1 group", 2, hair, group_of_two);
 }
 
 /// Neighbours whose exact roots would lead to other shares, where the look is what decides: on the way

@@ -3,7 +3,7 @@
 //! Outputs are known by a hash of all that is released for every region, and of the errors that a
 //! choice was made by, in steps of [`STEP_OF_ERRORS`].
 //!
-//! *False alarms.* Seven tests of correct builds judge at most [`MOST_PAIRS`] = 99 pairs each.
+//! *False alarms.* Eight tests of correct builds judge at most [`MOST_PAIRS`] = 99 pairs each.
 //!
 //! *Power.* See [`planted_bugs_are_rejected`].
 
@@ -37,13 +37,31 @@ impl Table {
         Table { depth, leaves: leaves.into_iter().collect() }
     }
 
-    /// Every table with so many entities more.
-    fn neighbours(&self, entities: u32) -> BTreeSet<Table> {
+    /// Every table with so many entities more; and, where groups are private, with up to so many
+    /// groups more, in which these entities can be, or none.
+    fn neighbours(&self, entities: u32, groups: Option<u32>) -> BTreeSet<Table> {
         let mut tables = BTreeSet::from([self.clone()]);
+        for _ in 0..groups.unwrap_or(0) {
+            let more: Vec<Table> = tables.iter().flat_map(Table::with_one_group_more).collect();
+            tables.extend(more);
+        }
+        let without_entities = tables.clone();
         for _ in 0..entities {
             tables = tables.iter().flat_map(Table::with_one_entity_more).collect();
         }
+        if groups.is_some() {
+            tables.extend(without_entities.into_iter().filter(|table| table != self));
+        }
         tables
+    }
+
+    fn with_one_group_more(&self) -> Vec<Table> {
+        let with = |path: &&'static str| {
+            let mut more = self.clone();
+            more.leaves.entry(path).or_default().insert(0, 0);
+            more
+        };
+        self.leaves.keys().map(with).collect()
     }
 
     fn with_one_entity_more(&self) -> Vec<Table> {
@@ -111,6 +129,7 @@ pub(super) struct Arguments {
     pub(super) max_size: i64,
     pub(super) shares: Option<&'static [f64]>,
     pub(super) rows_per_unit: u32,
+    pub(super) groups_per_unit: Option<u32>,
     pub(super) keep_measurements: bool,
 }
 
@@ -127,6 +146,7 @@ impl Arguments {
             max_size: 3,
             shares: None,
             rows_per_unit: 1,
+            groups_per_unit: None,
             keep_measurements: false,
         }
     }
@@ -135,9 +155,15 @@ impl Arguments {
         let request =
             ReleaseRequest::new(levels, self.epsilon).by(self.estimators, self.consistency);
         let shares = self.shares.map(<[f64]>::to_vec);
-        let &Arguments { max_size, rows_per_unit, keep_measurements, .. } = self;
-        let asked =
-            ReleaseRequest { max_size, shares, rows_per_unit, keep_measurements, ..request };
+        let &Arguments { max_size, rows_per_unit, groups_per_unit, keep_measurements, .. } = self;
+        let asked = ReleaseRequest {
+            max_size,
+            shares,
+            rows_per_unit,
+            groups_per_unit,
+            keep_measurements,
+            ..request
+        };
         Mechanism::new(&asked).unwrap()
     }
 
@@ -204,7 +230,11 @@ pub(super) fn findings(
         let finding = compare(&here, &build(arguments, &neighbour), promise);
         (neighbour, finding)
     };
-    table.neighbours(arguments.rows_per_unit).into_iter().map(judge).collect()
+    table
+        .neighbours(arguments.rows_per_unit, arguments.groups_per_unit)
+        .into_iter()
+        .map(judge)
+        .collect()
 }
 
 fn assert_correct(name: &str, cases: impl Iterator<Item = (Arguments, Table)>) {
@@ -339,6 +369,39 @@ fn shares_that_follow_and_kept_measurements_keep_epsilon() {
     assert_correct("shares that follow", cases.into_iter().chain(with_numbers));
 }
 
+/// Neighbours with other groups. There are few, so that their number is well known.
+#[test]
+fn private_groups_keep_epsilon() {
+    let private = |epsilon, estimators, consistency| Arguments {
+        groups_per_unit: Some(1),
+        ..Arguments::new(epsilon, estimators, consistency)
+    };
+    let root = || Table::new([("", &[1])]);
+    let two_leaves = || Table::new([("a", &[1, 2]), ("b", &[])]);
+    let cases = [
+        (private(4.0, &["Hc"], "none"), root()),
+        (private(4.0, &["Hg"], "none"), root()),
+        (private(4.0, &["H"], "none"), root()),
+        (private(4.0, &["auto"], "matching"), two_leaves()),
+        (private(4.0, &["Hc"], "matching"), two_leaves()),
+        (private(4.0, &["Hc"], "chain"), two_leaves()),
+        (
+            Arguments {
+                rows_per_unit: 2,
+                groups_per_unit: Some(2),
+                ..private(4.0, &["Hc"], "bottom_up")
+            },
+            root(),
+        ),
+    ];
+    assert_correct("private groups", cases.into_iter());
+}
+
+/// Bug: the number of groups is taken for public where it is private.
+fn groups_taken_for_public(declared: &Arguments, table: &Table) -> Vec<u64> {
+    correct(&Arguments { groups_per_unit: None, ..*declared }, table)
+}
+
 /// Bug: the scale of the noise is half of what epsilon asks for.
 fn halved_noise(declared: &Arguments, table: &Table) -> Vec<u64> {
     correct(&Arguments { epsilon: 2.0 * declared.epsilon, ..*declared }, table)
@@ -438,7 +501,14 @@ fn planted_bugs_are_rejected() {
     let root = |sizes| Table::new([("", sizes)]);
     let leaves = |a, b| Table::new([("a", a), ("b", b)]);
     let shares = |shares, arguments| Arguments { shares: Some(shares), ..arguments };
-    let bugs: [(&str, Build, Arguments, Table); 21] = [
+    let private = |arguments| Arguments { groups_per_unit: Some(1), ..arguments };
+    let bugs: [(&str, Build, Arguments, Table); 22] = [
+        (
+            "groups taken for public",
+            groups_taken_for_public,
+            private(new(1.0, &["Hc"], "matching")),
+            leaves(&[1], &[2]),
+        ),
         ("halved noise", halved_noise, new(2.0, &["H"], "none"), root(&[1, 2, 2])),
         ("halved noise", halved_noise, new(1.0, &["Hc"], "none"), root(&[0, 1, 1])),
         ("halved noise", halved_noise, new(1.0, &["Hc_l2"], "none"), root(&[1, 1])),

@@ -73,6 +73,8 @@ pub struct Interval {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegionIntervals {
     released: Coco,
+    /// How many groups there can be: those that were released, unless their number is off, too.
+    most_groups: f64,
     /// Groups, on either side, at each size that was released.
     of_size: Vec<u64>,
     up_to_size: Vec<u64>,
@@ -91,7 +93,7 @@ pub struct SizeIntervals {
 impl RegionIntervals {
     /// At each size that was released, in ascending order.
     pub fn sizes(&self) -> impl Iterator<Item = SizeIntervals> + '_ {
-        let all = self.released.groups() as f64;
+        let all = self.most_groups;
         let interval = move |groups: u64, half: u64| around(groups as f64, half as f64, all);
         let mut up_to = 0;
         let halves = self.of_size.iter().zip(&self.up_to_size);
@@ -155,7 +157,7 @@ pub fn intervals(
                 // at once they are never narrower than each by itself
                 by_class.get(&region.size_class).map_or(each, |all| all.max(each))
             });
-            bars.push(region.bars(released, confidence, spreads, mechanism.max_size()));
+            bars.push(region.bars(released, mechanism, confidence, spreads));
         }
     }
     Ok(bars)
@@ -237,23 +239,25 @@ impl Replicates {
     fn bars(
         &self,
         released: Coco,
+        mechanism: &Mechanism,
         confidence: Confidence,
         spreads: [f64; 2],
-        max_size: u64,
     ) -> RegionIntervals {
-        let groups = released.groups();
+        let most_groups =
+            if mechanism.has_private_groups() { f64::INFINITY } else { released.groups() as f64 };
         let t = student::widest_quantile::<REPLICATES>(confidence.level);
         let statistics = array::from_fn(|number| {
             let statistic = Statistic::ALL[number];
             let half = t * (self.squares[number] / REPLICATES as f64).sqrt();
             let half = if statistic.is_whole() { whole(half) } else { half };
             let value = statistic.of(&released)?;
-            Some(around(value, half, statistic.most(groups, max_size)))
+            Some(around(value, half, statistic.most(most_groups, mechanism.max_size())))
         });
         RegionIntervals {
             of_size: self.of_size.half_widths(spreads[0]),
             up_to_size: self.up_to_size.half_widths(spreads[1]),
             released,
+            most_groups,
             statistics,
         }
     }

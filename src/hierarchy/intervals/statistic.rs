@@ -48,9 +48,9 @@ impl Statistic {
     }
 
     /// The most that it can be of so many groups; 0 is the least.
-    pub(super) fn most(self, groups: u64, max_size: u64) -> f64 {
+    pub(super) fn most(self, groups: f64, max_size: u64) -> f64 {
         match self {
-            Statistic::Entities => groups as f64 * max_size as f64,
+            Statistic::Entities => groups * max_size as f64,
             Statistic::Gini => 1.0,
             _ => max_size as f64,
         }

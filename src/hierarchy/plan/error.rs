@@ -59,6 +59,15 @@ pub enum PlanError {
         max_size: u64,
         regions: usize,
     },
+    /// What would tell more of the groups than their noisy numbers.
+    PrivateGroups {
+        word: String,
+    },
+    /// The numbers of groups would get noise of that scale.
+    GroupsLost {
+        epsilon: f64,
+        scale: f64,
+    },
     /// Too many cells for a method that holds all of them at once.
     Cells {
         max_size: u64,
@@ -112,6 +121,14 @@ impl fmt::Display for PlanError {
             PlanError::Kept { max_size, regions } => write!(
                 f,
                 "keep_measurements: max_size {max_size} is too large for {regions} regions"
+            ),
+            PlanError::PrivateGroups { word } => {
+                write!(f, "{word} has no meaning where the number of groups is private")
+            }
+            PlanError::GroupsLost { epsilon, scale } => write!(
+                f,
+                "epsilon {epsilon} is too small: the private numbers of groups would be off by \
+                 {scale:.0} each"
             ),
             PlanError::Cells { max_size, regions, consistency } => write!(
                 f,
@@ -174,6 +191,14 @@ impl PlanError {
                     .into()
             }
             PlanError::Kept { .. } => "Choose a smaller max_size.".into(),
+            PlanError::PrivateGroups { .. } => {
+                "Leave it out: what is measured is of histograms with the released numbers of \
+                 groups."
+                    .into()
+            }
+            PlanError::GroupsLost { .. } => {
+                "They are measured with a tenth of epsilon. Choose a larger one.".into()
+            }
             PlanError::Cells { regions, .. } => {
                 let matching = Consistency::Matching.name();
                 let most = MAX_CELLS / (*regions).max(1);

@@ -9,6 +9,7 @@ pub use request::ReleaseRequest;
 pub(super) use request::{MAX_CANDIDATES, candidates, names_of_levels};
 
 use super::consistency::{Consistency, MAX_CELLS};
+use super::group_counts::{GroupCounts, LARGEST_SCALE, SHARE};
 use super::measurement::LevelMeasurement;
 use super::shares::{LOOK, Outlook, PARTS};
 use super::tree::Tree;
@@ -26,13 +27,17 @@ pub const MAX_LEVELS: usize = 10;
 /// How many numbers can be kept at most: some hundred megabytes.
 const MOST_KEPT: usize = 40_000_000;
 
-/// A hierarchy release: what is measured of each level, the consistency method, K.
+/// A hierarchy release: what is measured of each level, the consistency method, K; and before it,
+/// where that is private, how many groups there are.
 ///
 /// The levels that are measured compose sequentially, so the whole release satisfies
 /// [`ReleasePlan::epsilon`]-differential privacy (Kuo et al., theorem 1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReleasePlan {
     epsilon: Epsilon,
+    groups: Option<GroupCounts>,
+    /// What the groups' numbers leave: all of epsilon where these are public.
+    of_sizes: Epsilon,
     levels: Vec<Option<LevelMeasurement>>,
     look: Option<FirstLook>,
     consistency: Consistency,
@@ -81,7 +86,8 @@ impl ReleasePlan {
             .filter(|size| (1..=MAX_SIZE_LIMIT).contains(size))
             .ok_or(PlanError::MaxSize { value: request.max_size })?;
         let named = estimators(request, consistency, max_size)?;
-        let parts = parts(request, consistency, budget)?;
+        let (groups, of_sizes) = divided(request, budget)?;
+        let parts = parts(request, consistency, of_sizes)?;
         let estimators = match named.as_slice() {
             [one] => vec![*one; levels],
             many if many.len() == levels => named,
@@ -101,6 +107,8 @@ impl ReleasePlan {
         let levels = (0..levels).map(measurement).collect::<Result<Vec<_>, _>>()?;
         let mut plan = ReleasePlan {
             epsilon: budget,
+            groups,
+            of_sizes,
             levels,
             look: None,
             consistency,
@@ -119,6 +127,9 @@ impl ReleasePlan {
 
     /// Whether what is measured can be kept: numbers of regions, not many more than sizes.
     fn check_kept(&self) -> Result<(), PlanError> {
+        if self.groups.is_some() {
+            return Err(PlanError::PrivateGroups { word: "keep_measurements".into() });
+        }
         for level in self.levels.iter().flatten() {
             let estimator = level.estimator();
             if level.of_regions().is_none() {
@@ -144,11 +155,11 @@ impl ReleasePlan {
     /// Errors: some division of the budget leads to a scale that cannot be sampled. Equal shares, of
     /// which none is as large or as small, may still do.
     fn look_first(&self) -> Result<FirstLook, ScaleError> {
-        let left = self.epsilon.whole() * (1.0 - LOOK);
+        let left = self.of_sizes.whole() * (1.0 - LOOK);
         let of = |epsilon| self.measurement_of(epsilon);
         of(left)?;
         of(left / PARTS as f64)?;
-        let epsilon = self.epsilon.whole() * LOOK;
+        let epsilon = self.of_sizes.whole() * LOOK;
         let (max_size, rows) = (self.max_size, self.rows_per_unit);
         let measurement = HistogramMeasurement::new(Estimator::Cut, max_size, rows, epsilon)?;
         Ok(FirstLook { measurement, left })
@@ -216,10 +227,22 @@ impl ReleasePlan {
     /// Where a first look decides on their shares, one of them may get all that is left. That is the
     /// worst: whatever comes of it keeps that epsilon.
     pub fn loss(&self) -> PrivacyLoss {
-        PrivacyLoss::of_pure(match &self.look {
+        let of_groups = self.groups.iter().flat_map(GroupCounts::epsilons);
+        let of_sizes = match &self.look {
             Some(look) => vec![look.measurement.noise().epsilon(), look.left],
             None => self.levels.iter().flatten().map(LevelMeasurement::epsilon).collect(),
-        })
+        };
+        PrivacyLoss::of_pure(of_groups.chain(of_sizes))
+    }
+
+    /// What is measured before all else of how many groups there are, where that is private.
+    pub(super) fn groups(&self) -> Option<&GroupCounts> {
+        self.groups.as_ref()
+    }
+
+    /// Whether the numbers of groups are private.
+    pub fn has_private_groups(&self) -> bool {
+        self.groups.is_some()
     }
 
     /// One entry per level from the root down; None where nothing is measured. After a
@@ -293,6 +316,9 @@ impl ReleasePlan {
                 "epsilon_of_levels": left,
             });
         }
+        if let Some(groups) = &self.groups {
+            description["groups"] = groups.describe();
+        }
         if self.keep_measurements {
             description["keep_measurements"] = json!(true);
         }
@@ -328,6 +354,23 @@ fn estimators(
         return Err(PlanError::Meaningless { estimator, consistency });
     }
     Ok(named)
+}
+
+/// What is measured of the numbers of groups, if they are private, and what that leaves.
+fn divided(
+    request: &ReleaseRequest,
+    budget: Epsilon,
+) -> Result<(Option<GroupCounts>, Epsilon), PlanError> {
+    let Some(groups_per_unit) = request.groups_per_unit else { return Ok((None, budget)) };
+    let value = request.epsilon;
+    let parts = budget.split(&[SHARE, 1.0 - SHARE]).map_err(PlanError::Share)?;
+    let groups = GroupCounts::new(request.levels, groups_per_unit, parts[0])
+        .map_err(|error| PlanError::Scale { value, error })?;
+    if groups.scale() > LARGEST_SCALE {
+        return Err(PlanError::GroupsLost { epsilon: value, scale: groups.scale() });
+    }
+    let of_sizes = Epsilon::new(parts[1]).map_err(|_| PlanError::Epsilon { value })?;
+    Ok((Some(groups), of_sizes))
 }
 
 /// What each level's measurement is calibrated to. The regions of a level hold disjoint entities

@@ -16,12 +16,16 @@ pub struct ReleaseRequest {
     pub shares: Option<Vec<f64>>,
     /// How many entities one unit of privacy owns at most in the whole hierarchy.
     pub rows_per_unit: u32,
+    /// How many groups appear or vanish with one unit of privacy at most, where the number of groups
+    /// is private, too; None where it is public.
+    pub groups_per_unit: Option<u32>,
     /// Whether the noisy numbers are released, too.
     pub keep_measurements: bool,
 }
 
 impl ReleaseRequest {
-    /// With the defaults of `dp_hierarchy_release` (in sql/), for units that own one entity.
+    /// With the defaults of `dp_hierarchy_release` (in sql/), for units that own one entity, and
+    /// public groups.
     pub fn new(levels: usize, epsilon: f64) -> ReleaseRequest {
         ReleaseRequest {
             levels,
@@ -31,6 +35,7 @@ impl ReleaseRequest {
             max_size: 10_000,
             shares: None,
             rows_per_unit: 1,
+            groups_per_unit: None,
             keep_measurements: false,
         }
     }

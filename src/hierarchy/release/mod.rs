@@ -71,14 +71,25 @@ impl From<ScaleError> for ReleaseError {
 /// matched to more of its children's.
 const MOST_GROUPS: u128 = i64::MAX as u128;
 
-/// The exact histograms of all regions, in the tree's order.
+/// The exact histograms of all regions, in the tree's order. Where the numbers of groups are private
+/// no leaf has more than its part of what can be counted, or the error would tell of them.
 ///
 /// Errors: [`ReleaseError::Leaves`], [`ReleaseError::Groups`].
-pub(super) fn sums(tree: &Tree, leaves: Vec<Coco>) -> Result<Vec<Coco>, ReleaseError> {
+pub(super) fn sums(
+    tree: &Tree,
+    mut leaves: Vec<Coco>,
+    groups_are_private: bool,
+) -> Result<Vec<Coco>, ReleaseError> {
     if leaves.len() != tree.leaves().len() {
         return Err(ReleaseError::Leaves { got: leaves.len(), leaves: tree.leaves().len() });
     }
-    let groups = leaves.iter().map(|leaf| u128::from(leaf.groups())).sum(); // public
+    if groups_are_private {
+        let most = (MOST_GROUPS / leaves.len().max(1) as u128) as u64;
+        for leaf in leaves.iter_mut().filter(|leaf| leaf.groups() > most) {
+            *leaf = leaf.with_groups(most);
+        }
+    }
+    let groups = leaves.iter().map(|leaf| u128::from(leaf.groups())).sum(); // public, or fits
     if groups > MOST_GROUPS {
         return Err(ReleaseError::Groups { groups });
     }
@@ -86,8 +97,7 @@ pub(super) fn sums(tree: &Tree, leaves: Vec<Coco>) -> Result<Vec<Coco>, ReleaseE
 }
 
 /// One differentially private histogram per region of the tree, in its order. `truth`: the exact
-/// histograms of all regions, in the tree's order, each the sum of its children; their numbers of
-/// groups are public.
+/// histograms of all regions, in the tree's order, each the sum of its children.
 ///
 /// The plan has as many levels as the tree. `threads`: the most that measure regions at a time,
 /// this one included; what is released does not depend on it.
@@ -103,6 +113,23 @@ pub(super) fn release_sums<R: RandomWords + ?Sized>(
 ) -> Result<Released, ReleaseError> {
     let per_level: Vec<usize> = (0..tree.depth()).map(|level| tree.level(level).len()).collect();
     plan.check_regions(&per_level)?;
+    let Some(counts) = plan.groups() else {
+        return release_known(plan, tree, truth, words, threads, observer);
+    };
+    let completed = counts.complete(tree, truth.as_ref(), words);
+    drop(truth);
+    release_known(plan, tree, completed, words, threads, observer)
+}
+
+/// The same where the numbers of groups of all histograms are public, or released.
+fn release_known<R: RandomWords + ?Sized>(
+    plan: &ReleasePlan,
+    tree: &Tree,
+    truth: impl AsRef<[Coco]>,
+    words: &mut R,
+    threads: NonZeroUsize,
+    observer: &mut dyn Observer,
+) -> Result<Released, ReleaseError> {
     let mut measured = measure(plan, tree, truth.as_ref(), words, threads, observer)?;
     let totals: Vec<u64> = truth.as_ref().iter().map(Coco::groups).collect(); // public
     drop(truth); // from here on everything is post-processing of what was released

@@ -96,6 +96,10 @@ impl Mechanism {
         if request.keep_measurements {
             return Err(PlanError::NothingToKeep { word: written.clone() });
         }
+        if request.groups_per_unit.is_some() {
+            // each candidate would measure the numbers of groups again
+            return Err(PlanError::PrivateGroups { word: written.clone() });
+        }
         let value = request.epsilon;
         let epsilon = Epsilon::new(value).map_err(|_| PlanError::Epsilon { value })?;
         let m = names.len();
@@ -159,6 +163,11 @@ impl Mechanism {
         self.plans()[0].max_size()
     }
 
+    /// Whether the numbers of groups are private, so that released ones are off, too.
+    pub fn has_private_groups(&self) -> bool {
+        self.plans().iter().any(ReleasePlan::has_private_groups)
+    }
+
     /// Whether every size of every region is held at once, which bounds their number.
     pub fn is_dense(&self) -> bool {
         self.plans()[0].consistency().is_dense()
@@ -217,9 +226,10 @@ impl Costs for Mechanism {
 impl<P> Receipt<Mechanism, P> {
     /// One differentially private histogram per region of the tree, in its order.
     ///
-    /// `leaves`: the exact histograms of the tree's leaves, whose numbers of groups are public. The
-    /// tree has as many levels as were asked for. `threads`: the most that measure regions at a
-    /// time, this one included; what is released does not depend on it.
+    /// `leaves`: the exact histograms of the tree's leaves, whose numbers of groups are public unless
+    /// it was asked for otherwise. The tree has as many levels as were asked for. `threads`: the
+    /// most that measure regions at a time, this one included; what is released does not depend on
+    /// it.
     ///
     /// Errors: see [`ReleaseError`].
     pub fn release<R: RandomWords + ?Sized>(
@@ -230,8 +240,9 @@ impl<P> Receipt<Mechanism, P> {
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
     ) -> Result<Released, ReleaseError> {
-        let truth = sums(tree, leaves)?;
-        self.into_mechanism().release_sums(tree, truth, words, threads, observer)
+        let mechanism = self.into_mechanism();
+        let truth = sums(tree, leaves, mechanism.has_private_groups())?;
+        mechanism.release_sums(tree, truth, words, threads, observer)
     }
 }
 

@@ -41,6 +41,12 @@ impl Dataset {
         }
         let period = period.map(|period| self.period(period)).transpose()?.flatten();
         let part = Part { within, period };
+        if !part.is_all() {
+            self.source.check_groups_public(
+                &self.name,
+                "Which of them lie in a part is private, too: within and period need public groups.",
+            )?;
+        }
         if !part.is_all() && (self.source.size_column.is_some() || self.counted.is_some()) {
             return Err(invalid(
                 "within and period have no meaning for a dataset with size_column or leaves",

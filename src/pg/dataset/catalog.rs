@@ -2,7 +2,7 @@
 
 use super::part::Part;
 use super::relation::Place;
-use super::source::Source;
+use super::source::{HiddenGroups, Source};
 use crate::pg::errors::{Result, error};
 use crate::pg::ledger::account::{Account, ChargedPart, Promise};
 use crate::pg::server::catalog::{execute, read_catalog};
@@ -89,17 +89,24 @@ impl Dataset {
         let sql = format!(
             "SELECT d.id, dp.role(d.owner, d.owner_name), d.entities, d.groups, d.group_key, \
                     d.hierarchy, d.size_column, d.privacy_unit, d.max_rows_per_unit, d.fingerprint, \
-                    d.leaves, c.counted_at IS NOT NULL, d.period_column, d.period_type \
+                    d.leaves, c.counted_at IS NOT NULL, d.period_column, d.period_type, \
+                    d.groups_per_unit, d.regions \
                FROM dp.dataset AS d LEFT JOIN dp.leaf_count AS c ON c.dataset = d.id \
               WHERE d.name = {} AND d.dropped_at IS NULL",
             quote_literal(name)
         );
         let mut found = None;
         read_catalog(&sql, |row| {
+            let (listed, per_unit) = (row.get::<Oid>(4), row.get::<i32>(15));
             let declared = Source {
                 place: Place::Here,
                 entities: row.get(3).unwrap_or(Oid::INVALID),
-                groups: row.get(4),
+                groups: listed.filter(|_| per_unit.is_none()),
+                hidden: per_unit.map(|per_unit| HiddenGroups {
+                    listed,
+                    regions: row.get(16),
+                    per_unit: per_unit.unsigned_abs(),
+                }),
                 group_key: row.get(5).unwrap_or_default(),
                 hierarchy: row.get(6).unwrap_or_default(),
                 size_column: row.get(7),
@@ -238,27 +245,36 @@ impl Dataset {
         ))
     }
 
-    /// The numbers of the declared tables: of entities, of groups, of leaves.
-    pub(crate) fn tables(&self) -> [Option<Oid>; 3] {
-        match &self.counted {
-            Some(counted) => [Some(counted.entities), counted.groups, Some(self.source.entities)],
-            None => [Some(self.source.entities), self.source.groups, None],
-        }
+    /// The numbers of the declared tables: of entities, of groups, of leaves, of regions.
+    pub(crate) fn tables(&self) -> [Option<Oid>; 4] {
+        let declared = self.counted.as_ref().unwrap_or(&self.source);
+        let leaves = self.counted.as_ref().map(|_| self.source.entities);
+        let regions = declared.hidden.as_ref().and_then(|hidden| hidden.regions);
+        [Some(declared.entities), declared.listed_groups(), leaves, regions]
     }
 
     /// The declaration, with tables of these numbers in place of its own.
     pub(crate) fn with_tables(
         &self,
-        [entities, groups, leaves]: [Option<Oid>; 3],
+        [entities, groups, leaves, regions]: [Option<Oid>; 4],
     ) -> (Source, Option<Source>) {
         let mut declared = self.counted.as_ref().unwrap_or(&self.source).clone();
         declared.entities = entities.unwrap_or(Oid::INVALID);
-        declared.groups = groups;
+        match &mut declared.hidden {
+            Some(hidden) => (hidden.listed, hidden.regions) = (groups, regions),
+            None => declared.groups = groups,
+        }
         declared.with_leaves(leaves)
     }
 
     /// The query that counts the leaves of the declared tables.
+    ///
+    /// Errors: groups are private, which it would count as they are.
     pub(crate) fn leaf_query(&self) -> Result<String> {
+        self.source.check_groups_public(
+            &self.name,
+            "Their exact numbers are for releases alone: dp_hierarchy_release.",
+        )?;
         self.counted.as_ref().unwrap_or(&self.source).leaf_query()
     }
 

@@ -24,17 +24,19 @@ impl Source {
         let entities = self.open_entities()?;
         entities.check_readable_by(dataset_owner)?;
         entities.check_trusted_by(entities.owner, "entities")?;
-        if let Some(groups) = self.open_groups()? {
-            groups.check_readable_by(dataset_owner)?;
-            groups.check_readable_by(entities.owner)?;
-            if !has_rights_of(groups.owner, entities.owner) {
+        let others = [("groups", self.open_listed_groups()?), ("regions", self.open_regions()?)];
+        for (argument, other) in others {
+            let Some(other) = other else { continue };
+            other.check_readable_by(dataset_owner)?;
+            other.check_readable_by(entities.owner)?;
+            if !has_rights_of(other.owner, entities.owner) {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-                    format!("groups: {} must have the owner of {}", groups.name, entities.name),
+                    format!("{argument}: {} must have the owner of {}", other.name, entities.name),
                 )
                 .set_hint("Both are read with the rights of one role, the owner of entities."));
             }
-            groups.check_trusted_by(entities.owner, "groups")?;
+            other.check_trusted_by(entities.owner, argument)?;
         }
         Ok(entities.owner)
     }
@@ -43,13 +45,55 @@ impl Source {
     /// every group of the public table lies in one region.
     pub(crate) fn check(&self) -> Result<()> {
         self.check_columns()?;
-        if self.groups.is_some() { self.check_tree() } else { Ok(()) }
+        match (&self.groups, &self.hidden) {
+            (Some(_), _) => self.check_tree(),
+            (None, Some(_)) => self.check_hidden_groups(),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Errors: the public table of regions lacks a column, holds NULL, or shares rows with a private
+    /// table; no index makes sure that no group occurs twice.
+    fn check_hidden_groups(&self) -> Result<()> {
+        let (entities, listed) = (self.open_entities()?, self.open_listed_groups()?);
+        if let Some(regions) = self.open_regions()? {
+            check_apart(&entities, &regions, "regions")?;
+            if let Some(listed) = &listed {
+                check_apart(listed, &regions, "regions")?;
+            }
+            for column in &self.hierarchy {
+                regions.column("hierarchy", column)?;
+            }
+            if let Some(column) = self.null_region(&regions)? {
+                return Err(no_region(column, &regions.name));
+            }
+        }
+        let Some(listed) = listed else { return Ok(()) };
+        if listed.has_unique_key(&self.group_key)? {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("groups: {} is private and has no unique index on the group key", listed.name),
+        )
+        .set_hint(
+            "A group that occurred twice would count its entities twice, and only private rows \
+             would else tell: CREATE UNIQUE INDEX on the columns of group_key.",
+        ))
+    }
+
+    /// Error: groups are private, of which that would tell the number.
+    pub(crate) fn check_groups_public(&self, name: &str, hint: &str) -> Result<()> {
+        if self.hidden.is_none() {
+            return Ok(());
+        }
+        Err(invalid(format!("the groups of dataset \"{name}\" are private"), hint))
     }
 
     pub(super) fn check_columns(&self) -> Result<()> {
-        let (entities, groups) = (self.open_entities()?, self.open_groups()?);
+        let (entities, groups) = (self.open_entities()?, self.open_listed_groups()?);
         if let Some(groups) = &groups {
-            check_apart(&entities, groups)?;
+            check_apart(&entities, groups, "groups")?;
         }
         self.check_lists()?;
         let regions = groups.as_ref().unwrap_or(&entities);
@@ -75,7 +119,7 @@ impl Source {
                 "Leave out the levels that nobody asks for.",
             ));
         }
-        if self.group_key.is_empty() && (self.size_column.is_none() || self.groups.is_some()) {
+        if self.group_key.is_empty() && !self.rows_are_groups() {
             return Err(invalid(
                 "group_key must name at least one column",
                 "The group key tells which group an entity belongs to, for example \
@@ -121,6 +165,12 @@ impl Source {
     fn check_size_column(&self, entities: &Relation) -> Result<()> {
         let Some(column) = &self.size_column else { return Ok(()) };
         let family = entities.column("size_column", column)?.family();
+        if self.hidden.is_some() && family != pg_sys::INT8OID {
+            return Err(invalid(
+                format!("size_column: column \"{column}\" is not of an integer type"),
+                "Where groups are private each row counts one of them, or entities of one.",
+            ));
+        }
         if self.has_bins(entities)? {
             if self.groups.is_none() && !self.hierarchy.is_empty() {
                 return Err(invalid(
@@ -164,10 +214,11 @@ impl Source {
                 "A row that holds a whole group's size cannot be told apart by person.",
             ));
         }
-        if self.groups.is_none() {
+        if self.groups.is_none() && self.hidden.is_none() {
             return Err(invalid(
                 "privacy_unit needs a table of groups",
-                "Which groups occur would else depend on the choice of a person's rows.",
+                "Which groups occur would else depend on the choice of a person's rows. Where that is \
+                 private, too: groups_private => true.",
             ));
         }
         Ok(())
@@ -180,13 +231,15 @@ impl Source {
         let of_entities = [of_entities, self.privacy_unit.iter().cloned().collect()].concat();
         let period = self.period.iter().map(|(column, _)| column.clone());
         let of_entities = [of_entities, period.collect()].concat();
-        let parts = match self.groups {
+        let mut parts = match self.listed_groups() {
             Some(groups) => vec![
                 (self.entities, of_entities),
                 (groups, [&self.group_key[..], &self.hierarchy[..]].concat()),
             ],
             None => vec![(self.entities, [of_entities, self.hierarchy.clone()].concat())],
         };
+        let regions = self.hidden.as_ref().and_then(|hidden| hidden.regions);
+        parts.extend(regions.map(|regions| (regions, self.hierarchy.clone())));
         let mut fingerprint = String::new();
         for (relation, columns) in parts {
             let names: Vec<String> = columns.iter().map(pgrx::spi::quote_literal).collect();
@@ -213,7 +266,8 @@ impl Source {
     pub(super) fn check_tree(&self) -> Result<()> {
         let checked = match self.open_groups()? {
             Some(groups) => groups,
-            None if self.rows_are_groups() => return Ok(()),
+            // of a private table an index makes sure, without a look at it
+            None if self.size_column.is_some() || self.listed_groups().is_some() => return Ok(()),
             None => self.open_entities()?,
         };
         let key = quoted(&self.group_key);

@@ -28,6 +28,7 @@ impl Source {
             place: Place::Here,
             entities: leaves,
             groups: None,
+            hidden: None,
             group_key: vec![],
             hierarchy: self.hierarchy.clone(),
             size_column: Some(HISTOGRAM.to_string()),

@@ -9,13 +9,14 @@
 //! raises an error: NULL keys and regions belong to no group, NULL and negative sizes count as 0,
 //! sums saturate.
 
+use super::hidden_groups::HiddenLeaves;
 use super::layout::Layout;
 use super::leaf_histograms::{leaf_histograms, read_leaf_histograms};
 use super::leaves::{KnownGroups, Leaves};
 use super::query::Query;
 use super::reading::Reading;
 use super::relation::{Relation, UsedColumn};
-use super::source::{Source, comparable, distinct, label, not_null, quoted};
+use super::source::{Source, label, quoted};
 use crate::coco::Coco;
 use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, internal, too_many_regions};
@@ -82,6 +83,13 @@ impl Source {
     /// keys that cannot be compared.
     pub(crate) fn prepare_leaves(&self, max_size: u64, workers: i32) -> Result<LeafReading> {
         self.check_has_sizes()?;
+        if self.hidden.is_some() {
+            let HiddenLeaves { tree, numbers, leaves, rows } =
+                self.prepare_hidden_leaves(max_size)?;
+            let (depth, known) = (self.hierarchy.len(), Some((tree, numbers)));
+            let rows = Rows::Sizes(rows);
+            return Ok(LeafReading { within: vec![], depth, known, leaves, rows });
+        }
         let tables = DatasetTables::open(self)?;
         let (mut leaves, rows) = match self.key_layout(&tables)? {
             Some(key) => self.by_scans(&tables, max_size, &key, workers)?,
@@ -191,45 +199,9 @@ impl Source {
             let sql = format!("SELECT {} FROM {}", labels.join(", "), self.groups_within(groups));
             leaves.read_regions(tables.plan(&sql, 0)?)?;
         }
-        let rows = tables.seal(&self.sizes_query(tables, &labels), 0)?;
+        let rows =
+            tables.seal(&self.sizes_query(&tables.entities, tables.groups.as_ref(), &labels), 0)?;
         Ok((leaves, Rows::Sizes(rows)))
-    }
-
-    /// SELECT the names of a region, then the size of a group, one row per group.
-    ///
-    /// A region is what its columns print; values that are equal but print differently (1.0 and
-    /// 1.00) are two, or a private row could decide which one is shown. Printing calls the types'
-    /// output functions, no cast that someone may have defined.
-    fn sizes_query(&self, tables: &DatasetTables, labels: &[String]) -> String {
-        const SIZE: &str = "\"size (pg_dp)\""; // such as no column is called
-        let key = quoted(&self.group_key);
-        let entities = self.used_rows(&tables.entities.name, &key);
-        let names: Vec<String> =
-            (1..=labels.len()).map(|n| format!("\"region {n} (pg_dp)\"")).collect();
-        let labelled: String =
-            labels.iter().zip(&names).map(|(label, name)| format!("{label} AS {name}, ")).collect();
-        let listed: String = names.iter().map(|name| format!("{name}, ")).collect();
-        let Some(groups) = &tables.groups else {
-            return format!(
-                "SELECT {labelled}count(*) FROM {entities} WHERE {} AND {} GROUP BY {}",
-                not_null(&distinct(&self.group_key, &self.hierarchy)),
-                comparable(&key),
-                [&key[..], &names].concat().join(", ")
-            );
-        };
-        let counted = self.entities_of_group();
-        let on: Vec<String> = key.iter().map(|k| format!("e.{k} = g.{k}")).collect();
-        let short_key = comparable(&key);
-        let (key, has_key) = (key.join(", "), not_null(&key));
-        format!(
-            "SELECT {listed}coalesce(e.{SIZE}, 0) \
-               FROM (SELECT {labelled}{key} FROM {} WHERE {has_key}) AS g \
-               LEFT JOIN (SELECT {key}, {counted} AS {SIZE} FROM {entities} \
-                           WHERE {has_key} AND {} GROUP BY {key}) AS e ON {}",
-            self.groups_within(groups),
-            short_key,
-            on.join(" AND "),
-        )
     }
 }
 

@@ -1,9 +1,10 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
-//! before the charge (`leaf_reading`, `bin_reading`, `cell_reading`, `region_reading`,
-//! `counted_bins`), by queries whose plans tell nothing (`query`), row by row (`stream`), as they lie in the pages (`plain_scan`,
-//! `tuples`), counted as they come (`leaves`, `leaf_histograms`). Tables that releases do not read
-//! themselves are counted beforehand (`leaf_count`, `leaf_query`).
+//! before the charge (`leaf_reading`, `hidden_groups`, `bin_reading`, `cell_reading`,
+//! `region_reading`, `counted_bins`), by queries whose plans tell nothing (`query`), row by row
+//! (`stream`), as they lie in the pages (`plain_scan`, `tuples`), counted as they come (`leaves`,
+//! `leaf_histograms`) or by PostgreSQL (`sizes_query`). Tables that releases do not read themselves
+//! are counted beforehand (`leaf_count`, `leaf_query`).
 
 mod asked_part;
 mod bin_reading;
@@ -13,6 +14,7 @@ mod charged_part;
 mod check;
 pub(super) mod counted_bins;
 mod declaration;
+mod hidden_groups;
 mod kinship;
 mod layout;
 mod leaf_count;
@@ -27,6 +29,7 @@ mod query;
 pub(super) mod reading;
 pub(super) mod region_reading;
 pub(super) mod relation;
+mod sizes_query;
 pub(super) mod source;
 mod stream;
 pub(super) mod time_column;

@@ -122,8 +122,16 @@ impl Source {
     /// Errors: the regions are not public, too many, or none; keys are not told apart by their
     /// bytes.
     pub(super) fn known_regions(&self, tables: &DatasetTables) -> Result<KnownRegions> {
-        let mut leaves = Leaves::new(1, &self.hierarchy_layout(tables)?)?;
         let depth = self.hierarchy.len();
+        if depth > 0 && tables.groups.is_none() {
+            return Err(invalid(
+                "ranges by region need a table of groups: without one, only private rows tell \
+                 which regions there are",
+                "Declare the dataset with groups => '...', a public table with the region of each \
+                 group.",
+            ));
+        }
+        let mut leaves = Leaves::new(1, &self.hierarchy_layout(tables)?)?;
         if depth == 0 {
             leaves.add_root().map_err(too_many_regions)?;
         }
@@ -139,15 +147,7 @@ impl Source {
                 };
                 Some(self.read_groups(tables, groups, &mut leaves, &key_layout)?)
             }
-            None if depth == 0 => None,
-            None => {
-                return Err(invalid(
-                    "ranges by region need a table of groups: without one, only private rows tell \
-                     which regions there are",
-                    "Declare the dataset with groups => '...', a public table with the region of \
-                     each group.",
-                ));
-            }
+            None => None,
         };
         let (tree, numbers) = Tree::from_leaves(depth, leaves.regions()).map_err(internal)?;
         if tree.leaves().is_empty() {

@@ -18,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) entities: Oid,
     /// The public table of groups, one row per group; rows with a NULL key declare a region only.
     pub(crate) groups: Option<Oid>,
+    /// Where groups are private, too; then there is no public table of them.
+    pub(crate) hidden: Option<HiddenGroups>,
     pub(crate) group_key: Vec<String>,
     /// From the top level below the root down to the leaf.
     pub(crate) hierarchy: Vec<String>,
@@ -35,6 +37,17 @@ pub(crate) struct Source {
     pub(crate) part: Part,
 }
 
+/// Groups whose number is private.
+#[derive(Debug, Clone)]
+pub(crate) struct HiddenGroups {
+    /// The private table of groups, one row per group; None where the groups are those that occur.
+    pub(crate) listed: Option<Oid>,
+    /// The public table of leaf regions; None where the root is the only one.
+    pub(crate) regions: Option<Oid>,
+    /// How many groups appear or vanish with a unit of privacy at most.
+    pub(crate) per_unit: u32,
+}
+
 impl Source {
     pub(super) fn open_entities(&self) -> Result<Relation> {
         self.place.open(self.entities, "entities")
@@ -44,9 +57,29 @@ impl Source {
         self.groups.map(|oid| self.place.open(oid, "groups")).transpose()
     }
 
+    /// The table of groups, public or private.
+    pub(crate) fn listed_groups(&self) -> Option<Oid> {
+        self.groups.or_else(|| self.hidden.as_ref()?.listed)
+    }
+
+    pub(super) fn open_listed_groups(&self) -> Result<Option<Relation>> {
+        self.listed_groups().map(|oid| self.place.open(oid, "groups")).transpose()
+    }
+
+    /// The public table of regions, where groups are private.
+    pub(super) fn open_regions(&self) -> Result<Option<Relation>> {
+        let regions = self.hidden.as_ref().and_then(|hidden| hidden.regions);
+        regions.map(|oid| self.place.open(oid, "regions")).transpose()
+    }
+
+    /// How many groups appear or vanish with a unit of privacy at most; None where they are public.
+    pub(crate) fn groups_per_unit(&self) -> Option<u32> {
+        self.hidden.as_ref().map(|hidden| hidden.per_unit)
+    }
+
     /// Whether a row is a group, or several, whatever its key.
     pub(crate) fn rows_are_groups(&self) -> bool {
-        self.groups.is_none() && self.size_column.is_some()
+        self.listed_groups().is_none() && self.size_column.is_some()
     }
 
     /// How many entities a group has, in a query that groups the private table by key. Sums of

@@ -3,7 +3,7 @@
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::part::Part;
 use crate::pg::dataset::relation::Place;
-use crate::pg::dataset::source::Source;
+use crate::pg::dataset::source::{HiddenGroups, Source};
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
@@ -29,12 +29,15 @@ fn dp_create_dataset(
     max_rows_per_unit: Option<i32>,
     leaves: Option<Oid>,
     period_column: Option<String>,
+    groups_private: Option<bool>,
+    regions: Option<Oid>,
 ) -> Result<()> {
     let name = checked_name(required(name, "name")?, "name")?;
     let mut declared = Source {
         place: Place::Here,
         entities: required(entities, "entities")?,
         groups,
+        hidden: None,
         group_key: all_required(required(group_key, "group_key")?, "group_key")?,
         hierarchy: all_required(required(hierarchy, "hierarchy")?, "hierarchy")?,
         size_column,
@@ -43,6 +46,13 @@ fn dp_create_dataset(
         period: None,
         part: Part::default(),
     };
+    hide_groups(&mut declared, required(groups_private, "groups_private")?, regions)?;
+    if declared.hidden.is_some() && (leaves.is_some() || period_column.is_some()) {
+        return Err(invalid(
+            "groups_private has no meaning with leaves or period_column",
+            "Private groups are counted by releases alone, and all of them at once.",
+        ));
+    }
     let epsilon_budget = checked_epsilon_budget(epsilon_budget)?;
     let delta_budget = checked_delta_budget(delta_budget)?;
     if let Some(column) = period_column {
@@ -51,25 +61,27 @@ fn dp_create_dataset(
     }
     let (source, counted) = declared.clone().with_leaves(leaves);
     let fingerprint = source.declare(counted.as_ref(), current_role())?;
-    refuse_leaves_of_others(leaves, declared.groups, 0)?;
+    refuse_leaves_of_others(leaves, [groups, regions], 0)?;
 
     lock_dataset_name(name)?;
     refuse_name_of_others(name)?;
+    let groups_per_unit = declared.groups_per_unit().map(|groups| groups as i32);
     let (period_column, period_type) = declared.period.unzip();
     let created = execute(
         "INSERT INTO dp.dataset (name, owner, owner_name, entities, entities_name, \
                 groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
                 max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge, \
-                leaves, leaves_name, period_column, period_type) \
+                leaves, leaves_name, period_column, period_type, groups_per_unit, \
+                regions, regions_name) \
          VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
                  $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001, \
-                 $13, $13::regclass::text, $14, $15) \
+                 $13, $13::regclass::text, $14, $15, $16, $17, $17::regclass::text) \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
             current_role().into(),
             declared.entities.into(),
-            declared.groups.into(),
+            groups.into(),
             declared.group_key.into(),
             declared.hierarchy.into(),
             declared.size_column.into(),
@@ -81,6 +93,8 @@ fn dp_create_dataset(
             leaves.into(),
             period_column.into(),
             period_type.into(),
+            groups_per_unit.into(),
+            regions.into(),
         ],
         |_| Ok(()),
     )?;
@@ -118,6 +132,40 @@ fn checked_delta_budget(delta_budget: Option<f64>) -> Result<f64> {
     Ok(delta_budget)
 }
 
+/// Declares the groups private, if they are, with the public table of regions.
+fn hide_groups(declared: &mut Source, private: bool, regions: Option<Oid>) -> Result<()> {
+    if !private {
+        return match regions {
+            None => Ok(()),
+            Some(_) => Err(invalid(
+                "regions has no meaning without groups_private",
+                "Where groups are public, their table says which regions there are: groups => '...'.",
+            )),
+        };
+    }
+    let root_alone = declared.hierarchy.is_empty();
+    if root_alone != regions.is_none() {
+        let problem = if root_alone {
+            "regions has no meaning with an empty hierarchy"
+        } else {
+            "groups_private needs regions"
+        };
+        return Err(invalid(
+            problem,
+            "Which regions there are is public: regions => '...', a public table with the columns of \
+             hierarchy, a row for each lowest region. Private rows cannot tell.",
+        ));
+    }
+    let listed = declared.groups.take();
+    // a unit that is a group has no other: in one region, where a table lists it
+    let is_group = declared.privacy_unit.is_some()
+        && declared.privacy_unit.as_slice() == declared.group_key.as_slice()
+        && (listed.is_some() || root_alone);
+    let per_unit = if is_group { 1 } else { declared.max_rows_per_unit.unsigned_abs() };
+    declared.hidden = Some(HiddenGroups { listed, regions, per_unit });
+    Ok(())
+}
+
 /// The bound on a unit's rows; 1 where each row is its own unit.
 fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<i32>) -> Result<i32> {
     const LARGEST: i32 = 1_000_000;
@@ -148,10 +196,14 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
         "SELECT coalesce(to_regclass(entities_name)::oid, entities), \
                 coalesce(to_regclass(groups_name)::oid, groups), \
                 coalesce(to_regclass(leaves_name)::oid, leaves), \
+                coalesce(to_regclass(regions_name)::oid, regions), \
                 coalesce(to_regrole(quote_ident(owner_name))::oid, $2) \
            FROM dp.dataset WHERE id = $1",
         &[dataset.id.into(), current_role().into()],
-        |row| Ok(([row.get::<Oid>(1)?, row.get(2)?, row.get(3)?], row.get::<Oid>(4)?)),
+        |row| {
+            let tables = [row.get::<Oid>(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+            Ok((tables, row.get::<Oid>(5)?))
+        },
     )?;
     let mut tables = dataset.tables();
     if let Some((found, Some(owner))) = found {
@@ -162,10 +214,10 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
         }
         (tables, dataset.owner) = (found, owner);
     }
-    let [entities, groups, leaves] = tables;
+    let [entities, groups, leaves, regions] = tables;
     let (source, counted) = dataset.with_tables(tables);
     let fingerprint = source.declare(counted.as_ref(), dataset.owner)?;
-    refuse_leaves_of_others(leaves, groups, dataset.id)?;
+    refuse_leaves_of_others(leaves, [groups, regions], dataset.id)?;
     if !dataset.is_unchanged(&fingerprint) {
         // what was counted was counted of others, or lies in another table
         let sql = "DELETE FROM dp.leaf_count WHERE dataset = $1";
@@ -176,7 +228,8 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
                 entities = $3, entities_name = $3::regclass::text, \
                 groups = $4, groups_name = $4::regclass::text, owner = $5, \
                 owner_name = pg_get_userbyid($5), \
-                leaves = $6, leaves_name = $6::regclass::text WHERE id = $1",
+                leaves = $6, leaves_name = $6::regclass::text, \
+                regions = $7, regions_name = $7::regclass::text WHERE id = $1",
         &[
             dataset.id.into(),
             fingerprint.into(),
@@ -184,6 +237,7 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
             groups.into(),
             dataset.owner.into(),
             leaves.into(),
+            regions.into(),
         ],
         |_| Ok(()),
     )?;
@@ -217,16 +271,21 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
 }
 
 /// Refuses tables that a dataset's leaves are counted into: those of two would replace one another,
-/// and the table of groups is public.
-fn refuse_leaves_of_others(leaves: Option<Oid>, groups: Option<Oid>, id: i64) -> Result<()> {
+/// and the tables of groups and of regions are public.
+fn refuse_leaves_of_others(
+    leaves: Option<Oid>,
+    [groups, regions]: [Option<Oid>; 2],
+    id: i64,
+) -> Result<()> {
     let taken = execute(
-        "SELECT leaves_name, leaves = $1 FROM dp.dataset \
-          WHERE (leaves = $1 AND id <> $2 OR leaves = $3) AND dropped_at IS NULL",
-        &[leaves.into(), id.into(), groups.into()],
-        |row| Ok((row.get::<String>(1)?, row.get::<bool>(2)?)),
+        "SELECT leaves_name, \
+                CASE leaves WHEN $1 THEN 'leaves' WHEN $3 THEN 'groups' ELSE 'regions' END \
+           FROM dp.dataset \
+          WHERE (leaves = $1 AND id <> $2 OR leaves IN ($3, $4)) AND dropped_at IS NULL",
+        &[leaves.into(), id.into(), groups.into(), regions.into()],
+        |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)),
     )?;
-    let Some((Some(name), of_leaves)) = taken else { return Ok(()) };
-    let argument = if of_leaves == Some(true) { "leaves" } else { "groups" };
+    let Some((Some(name), Some(argument))) = taken else { return Ok(()) };
     Err(error(
         PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
         format!("{argument}: {name} is the table of another dataset's leaves"),

@@ -69,6 +69,7 @@ fn dp_explain_hierarchy(
         max_size,
         shares,
         rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+        groups_per_unit: dataset.source.groups_per_unit(),
         ..ReleaseRequest::new(dataset.source.hierarchy.len() + 1, epsilon)
     };
     let candidates = |groups| {
@@ -212,6 +213,9 @@ impl Known {
 pub(super) fn no_public_regions(dataset: &Dataset, hint: &str) -> ErrorReport {
     let name = &dataset.name;
     let reason = match dataset.counted {
+        None if dataset.source.hidden.is_some() => {
+            "has private groups: only its releases tell how many each region has"
+        }
         None => "has no table of groups: only private rows tell its regions",
         Some(_) => "is counted beforehand: only its leaves, which are private, tell its regions",
     };

@@ -75,6 +75,7 @@ fn dp_hierarchy_release(
             max_size,
             shares,
             rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+            groups_per_unit: dataset.source.groups_per_unit(),
             keep_measurements,
         };
         let mechanism = Mechanism::new(&request).map_err(unfit)?;

@@ -113,6 +113,9 @@ fn dp_coco_histogram(
     };
     let dataset = Dataset::open(name)?;
     progress.dataset(dataset.id);
+    dataset
+        .source
+        .check_groups_public(name, "It would tell their exact number. Use dp_hierarchy_release.")?;
     if dataset.source.privacy_unit.is_some() {
         return Err(invalid(
             format!(

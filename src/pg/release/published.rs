@@ -15,6 +15,7 @@ pub(crate) struct Published {
     pub(crate) id: i64,
     levels: usize,
     rows_per_unit: u32,
+    groups_per_unit: Option<u32>,
     asked: Parameters,
     /// What each level's measurement was calibrated to; None where that is not known.
     epsilons: Option<Vec<Option<f64>>>,
@@ -50,7 +51,7 @@ impl Published {
         })?;
         let sql = format!(
             "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, d.max_rows_per_unit, \
-                    r.parameters::text, r.level_epsilons \
+                    r.parameters::text, r.level_epsilons, d.groups_per_unit \
                FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset \
               WHERE (r.dataset_name, r.name) {which} AND {shown} \
                 AND r.released_at IS NOT NULL AND r.status <> 'retracted' \
@@ -66,6 +67,7 @@ impl Published {
                 // one histogram is its own root
                 levels: if asked.method.is_some() { 1 } else { levels - asked.within.len() },
                 rows_per_unit: row.get::<i32>(3).unwrap_or(1).unsigned_abs(),
+                groups_per_unit: row.get::<i32>(6).map(i32::unsigned_abs),
                 asked,
                 epsilons: row.get(5),
             });
@@ -97,6 +99,7 @@ impl Published {
             max_size: asked.max_size,
             shares: asked.budget_shares.clone(),
             rows_per_unit: self.rows_per_unit,
+            groups_per_unit: self.groups_per_unit,
             keep_measurements: false,
         })
         .map_err(unfit)?;
