@@ -4,14 +4,13 @@
 //! With halves of width L and R (in what is uniform where nothing is known, such as days), that is
 //! a l - b r of the halves' sums l and r, with a = 2 R / (L + R) and b = 2 L / (L + R): 0 where both
 //! are equally dense, and l - r where they are as wide. Together with the total they determine every
-//! bin. The root's own is left out: what is not in the list is not shrunk.
+//! bin.
 
 use crate::ranges::trees::shape::TreeShape;
 use crate::work::Paced;
 use std::ops::Range;
 
-/// H, a row for each node with two halves below the root, level by level from the leaves' parents
-/// up.
+/// H, a row for each node with two halves, level by level from the leaves' parents up to the root.
 pub(super) struct Differences {
     shape: TreeShape,
     levels: Vec<Level>,
@@ -31,7 +30,7 @@ impl Differences {
     pub(super) fn new(widths: &[f64]) -> Differences {
         let shape = TreeShape::new(widths.len(), 2);
         let (mut next, mut halves) = (0, widths.to_vec());
-        let levels = (1..shape.height()).map(|level| {
+        let levels = (1..=shape.height()).map(|level| {
             let weights = halves.chunks_exact(2).paced().map(|halves| {
                 let both = halves[0] + halves[1];
                 (2.0 * halves[1] / both, 2.0 * halves[0] / both)
@@ -101,11 +100,13 @@ mod tests {
             let differences = Differences::new(&widths(bins));
             assert!(differences.of(&widths(bins)).iter().all(|d| d.abs() < 1e-12), "{bins}");
         }
-        assert_eq!(Differences::new(&[1.0; 5]).of(&[5.0, 2.0, 4.0, 4.0, 9.0]), [3.0, 0.0, -1.0]);
+        let differences = Differences::new(&[1.0; 5]).of(&[5.0, 2.0, 4.0, 4.0, 9.0]);
+        assert_eq!(differences[..3], [3.0, 0.0, -1.0]);
+        // of four bins with 15 and of one with 9
+        assert!((differences[3] - (0.4 * 15.0 - 1.6 * 9.0)).abs() < 1e-12);
     }
 
-    /// y' H x = (H' y)' x, and no two rows are the same: as many as the bins less the total, the
-    /// root's own and the nodes that are their only half.
+    /// y' H x = (H' y)' x, and no two rows are the same: as many as the bins less the total.
     #[test]
     fn the_transposed_is_that_of_the_same_rows() {
         for bins in 1..=40 {
@@ -116,8 +117,7 @@ mod tests {
             let (left, right) =
                 (dot(&y, &differences.of(&x)), dot(&differences.transposed(&y), &x));
             assert!((left - right).abs() < 1e-9, "{bins}: {left} {right}");
-            let root = usize::from(bins > 1);
-            assert_eq!(differences.len(), bins - 1 - root, "{bins}");
+            assert_eq!(differences.len(), bins - 1, "{bins}");
         }
     }
 
@@ -125,7 +125,7 @@ mod tests {
     fn levels_follow_each_other() {
         let differences = Differences::new(&[1.0; 11]);
         let levels = differences.levels().iter().map(|level| (level.rows.clone(), level.bins));
-        let wanted = [(0..5, 2), (5..8, 4), (8..9, 8)];
+        let wanted = [(0..5, 2), (5..8, 4), (8..9, 8), (9..10, 16)];
         assert!(levels.eq(wanted));
     }
 }

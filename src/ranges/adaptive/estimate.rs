@@ -11,6 +11,7 @@
 //! or a run over the tree, so the equations are solved by conjugate gradients.
 
 use super::differences::{Differences, sums_of_halves};
+use super::monotone::make_monotone;
 use super::prior::{Learned, Observed, learned};
 use crate::ranges::combined::CombinedMechanism;
 use crate::work::poll;
@@ -33,7 +34,7 @@ pub(in crate::ranges) struct AdaptiveEstimate<'a> {
     differences: Differences,
     /// What the variances of sums are made of.
     spread: Prior,
-    /// The sums of the first 0 ..= N bins.
+    /// The sums of the first 0 ..= N bins, each at least the one before.
     sums: Vec<f64>,
 }
 
@@ -56,6 +57,7 @@ impl<'a> AdaptiveEstimate<'a> {
             sum += unbiased - noise;
             estimate.sums.push(sum);
         }
+        make_monotone(&mut estimate.sums[1..]);
         Some(estimate)
     }
 
@@ -215,8 +217,7 @@ mod dense {
     use nalgebra::{DMatrix, DVector};
 
     impl AdaptiveEstimate<'_> {
-        /// By the formulas, with whole matrices: the mean of the bins with what the sums were made
-        /// with, their covariances.
+        /// By the formulas, with whole matrices: the sums of the first bins, and the covariances of all.
         pub(in crate::ranges::adaptive) fn dense(
             &self,
             unbiased: &[f64],
@@ -239,7 +240,15 @@ mod dense {
             let mean = &x - learned(&mean) * &x;
             let covariance = &c - learned(&spread) * &c;
             let rows = covariance.row_iter().map(|row| row.iter().copied().collect());
-            (mean.iter().copied().collect(), rows.collect())
+            let mut sum = 0.0;
+            let mut sums: Vec<f64> = std::iter::once(0.0)
+                .chain(mean.iter().map(|bin| {
+                    sum += bin;
+                    sum
+                }))
+                .collect();
+            make_monotone(&mut sums[1..]);
+            (sums, rows.collect())
         }
     }
 }

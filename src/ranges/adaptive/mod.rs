@@ -4,7 +4,8 @@
 //! counts have a shape: neighbouring bins hold alike, or nothing at all, and at which scale they do
 //! shows in the release itself. So it is learned from there ([`prior`]) how much each dyadic
 //! difference of the histogram ([`differences`]) may be, and the histogram is estimated anew as the
-//! posterior's mean, with that and with the strategy's own covariance ([`estimate`]).
+//! posterior's mean, with that and with the strategy's own covariance ([`estimate`]). And no count is
+//! below 0: of all sums that follow from such counts, the nearest ones are taken ([`monotone`]).
 //!
 //! All differences are estimated together. To shrink each alone, as one does where noise is
 //! independent, would lose more than it gains: good strategies have little noise on ranges because
@@ -12,6 +13,7 @@
 
 mod differences;
 pub(super) mod estimate;
+mod monotone;
 mod prior;
 #[cfg(test)]
 mod properties;

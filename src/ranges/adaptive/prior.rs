@@ -3,16 +3,18 @@
 //! A difference is normal around 0, its standard deviation one of twelve shares c of the node's size:
 //! with c = 0 the halves hold the same, with c = 1 one of them may hold everything. How often each
 //! share occurs is the level's own: the weights of largest likelihood, found by expectation and
-//! maximisation (Dempster, Laird, Rubin 1977), a few observations of every c but 0 added, so that a
-//! level of few differences is not taken for flat by chance.
+//! maximisation (Dempster, Laird, Rubin 1977), after [`ADDED`] observations of what real data hold, so
+//! that a level of few differences is not taken for flat by chance.
 
 use crate::work::done;
 
 /// c.
 const SHARES: [f64; 12] = [0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 2.0];
 
-/// Observations that are added, of each c but 0.
-const ADDED: f64 = 1.0 / SHARES.len() as f64;
+/// Four observations that are added, of each c as many as levels of 60 histograms of real data had of it
+/// in the mean, none of which is in the report: the halves of a node seldom hold nearly the same.
+const ADDED: [f64; SHARES.len()] =
+    [0.0, 0.04, 0.08, 0.12, 0.12, 0.2, 0.36, 0.56, 0.8, 1.2, 0.48, 0.04];
 
 const ROUNDS: usize = 30;
 
@@ -72,8 +74,7 @@ impl Posterior<'_> {
         let mut weights = [1.0 / SHARES.len() as f64; SHARES.len()];
         for _ in 0..ROUNDS {
             done(self.level.len() as u64);
-            let mut counts = [ADDED; SHARES.len()];
-            counts[0] = 0.0;
+            let mut counts = ADDED;
             for probabilities in self.probabilities(weights) {
                 counts.iter_mut().zip(probabilities).for_each(|(count, p)| *count += p);
             }
@@ -114,19 +115,30 @@ pub(super) struct Learned {
 }
 
 /// The variances are kept within these parts of the noise's.
-const KEPT: f64 = 1e-4;
+const KEPT: f64 = 1e-5;
 const TAKEN: f64 = 1e-6;
 
+/// What is kept of a difference is this mean, the geometric one, of what the model says and of all: the
+/// model is wrong of differences that hang together, as those of a comb of bins do, and a little less
+/// shrinkage costs little where it is right.
+const OF_MODEL: f64 = 0.8;
+
+/// Of the prior variances, for those of answers: that no count is below 0 is known besides. Found on the
+/// same 60 histograms, for intervals of 90 % to hold the truth in so many cases.
+const OF_VARIANCE: f64 = 0.65;
+
 impl Learned {
-    /// Of what variance the truth has to be, over the noise's, for the same mean.
+    /// Of what variance the truth has to be, over the noise's, for the mean to keep so much.
     pub(super) fn for_mean(self) -> f64 {
-        self.kept.max(KEPT) / self.taken
+        let kept = OF_MODEL * (-self.taken.min(1.0 - KEPT)).ln_1p();
+        kept.exp() / -kept.exp_m1()
     }
 
     /// For the same variance of the posterior, which has two parts: the mean of what each c leaves,
     /// and that between their means.
     pub(super) fn for_variance(self) -> f64 {
-        (self.kept + self.between).max(KEPT) / (self.taken - self.between).max(TAKEN)
+        let kept = OF_VARIANCE * (self.kept + self.between).max(KEPT);
+        kept / (self.taken - self.between).max(TAKEN)
     }
 }
 
