@@ -7,14 +7,15 @@ CREATE FUNCTION @extschema@.dp_rectangle_sums(
         row_bounds int8range DEFAULT NULL, column_bounds int8range DEFAULT NULL,
         method text DEFAULT 'auto', name text DEFAULT NULL, amount text DEFAULT NULL,
         max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
-        amount_unit numeric DEFAULT NULL)
+        amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS TABLE (row_range int8range, column_range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_rectangle_sums_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_rectangle_sums(
         text, text, text, int8range[], int8range[], float8, float8, int8range, int8range, text, text,
-        text, numeric, numeric, numeric)
+        text, numeric, numeric, numeric, text[], text)
     IS 'releases how many rows lie in rectangles of two columns of integers, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_explain_rectangles(

@@ -5,14 +5,15 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         delta float8 DEFAULT 0, bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
         amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
-        amount_unit numeric DEFAULT NULL)
+        amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range int8range, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_region_range_sums_of_numbers_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, int8range[], float8, float8, int8range, text, float8[], text,
-        text, numeric, numeric, numeric)
+        text, numeric, numeric, numeric, text[], text)
     IS 'releases how many rows of each region lie in ranges of integers, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_region_range_sums(
@@ -20,14 +21,15 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
         amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
-        amount_unit numeric DEFAULT NULL)
+        amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range daterange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_region_range_sums_of_dates_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, daterange[], interval, float8, float8, daterange, text, float8[], text,
-        text, numeric, numeric, numeric)
+        text, numeric, numeric, numeric, text[], text)
     IS 'releases how many rows of each region lie in ranges of dates, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_region_range_sums(
@@ -35,14 +37,15 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
         amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
-        amount_unit numeric DEFAULT NULL)
+        amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range tsrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_region_range_sums_of_timestamps_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, tsrange[], interval, float8, float8, tsrange, text, float8[], text,
-        text, numeric, numeric, numeric)
+        text, numeric, numeric, numeric, text[], text)
     IS 'releases how many rows of each region lie in ranges of timestamps, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_region_range_sums(
@@ -50,14 +53,15 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
         amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
-        amount_unit numeric DEFAULT NULL)
+        amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range tstzrange, sum float8, stddev float8)
     AS 'MODULE_PATHNAME', 'dp_region_range_sums_of_timestamptzs_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, tstzrange[], interval, float8, float8, tstzrange, text, float8[], text,
-        text, numeric, numeric, numeric)
+        text, numeric, numeric, numeric, text[], text)
     IS 'releases how many rows of regions lie in ranges of timestamps with time zone, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_region_range_release(

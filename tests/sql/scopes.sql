@@ -54,6 +54,36 @@ SELECT count(*) FROM person JOIN household USING (id) WHERE state = 'NY' AND qua
 SELECT round(sum) AS sum
   FROM dp_range_sums('ample', 'quarter', '{"[2026-01-01,2026-04-01)"}'::daterange[], '1 day', 1000, within => '{CA}');
 
+-- so with rectangles, and with the ranges of each region
+SELECT round(sum) AS sum
+  FROM dp_rectangle_sums('ample', 'age', 'id', '{"[0,18)","[18,90)"}', '{"[1,41)","[1,21)"}', 1000, within => '{NY}', period => '[,2026-03-01)');
+SELECT count(*) FILTER (WHERE age < 18) AS first, count(*) FILTER (WHERE age >= 18 AND id <= 20) AS second
+  FROM person JOIN household USING (id) WHERE state = 'NY' AND quarter < '2026-03-01';
+SELECT level, path, round(sum) AS sum
+  FROM dp_region_range_sums('ample', 'age', '{"[0,18)"}', 1000, within => '{NY}', period => '[,2026-03-01)', budget_shares => '{0.5,0.5}');
+SELECT county, count(*) FROM person JOIN household USING (id)
+ WHERE state = 'NY' AND quarter < '2026-03-01' AND age < 18 GROUP BY ROLLUP (county) ORDER BY county NULLS FIRST;
+SELECT level, path, round(sum) AS sum
+  FROM dp_region_range_sums('ample', 'quarter', '{"[2026-01-01,2026-07-01)"}'::daterange[], '1 day', 1000, within => '{CA,"county 2"}');
+SELECT count(*) FROM person JOIN household USING (id) WHERE county = 'county 2' AND quarter < '2026-07-01';
+SELECT dp_create_dataset('kinds', 'person', '{id}', '{state,county}', 'household', epsilon_budget => 2, period_column => 'quarter');
+SELECT count(*) FROM dp_region_range_sums('kinds', 'age', '{"[0,18)"}', 1, within => '{NY}', period => '[2026-01-01,2026-04-01)', name => 'NY');
+SELECT count(*) FROM dp_region_range_sums('kinds', 'age', '{"[0,18)"}', 1, within => '{NY}', period => '[2026-01-01,2026-04-01)', name => 'NY');
+SELECT dp_region_range_sums('kinds', 'age', '{"[0,18)"}', 1, within => '{CA}', period => '[2026-01-01,2026-04-01)', name => 'NY');
+SELECT count(*) FROM dp_rectangle_sums('kinds', 'age', 'id', '{"[0,18)"}', '{"[1,21)"}', 1.5, within => '{CA}', name => 'CA');
+SELECT dp_rectangle_sums('kinds', 'age', 'id', '{"[0,18)"}', '{"[1,21)"}', 1.5, within => '{CA}', period => '[2026-01-01,)', name => 'CA');
+SELECT dp_rectangle_sums('kinds', 'age', 'id', '{"[0,18)"}', '{"[1,21)"}', 1.5, within => '{NY}');
+SELECT count(*) FROM dp_rectangle_sums('kinds', 'age', 'id', '{"[0,18)"}', '{"[1,21)"}', 1.5, within => '{NY}', period => '[2026-04-01,)');
+SELECT dp_region_range_sums('kinds', 'age', '{"[0,18)"}', 1);
+SELECT spent('kinds');
+SELECT function, epsilon, within, period FROM dp.ledger WHERE dataset = 'kinds' ORDER BY id;
+SELECT level, path, lower_bound, upper_bound FROM dp.region_range_rows WHERE dataset = 'kinds';
+CALL dp_publish('ranges', '[{"dataset": "ample", "function": "dp_region_range_sums", "value_column": "age", "ranges": ["[0,18)"],
+                             "epsilon": 1, "within": ["NY"], "name": "of regions"},
+                            {"dataset": "ample", "function": "dp_rectangle_sums", "row_column": "age", "column_column": "id",
+                             "row_ranges": ["[0,18)"], "column_ranges": ["[1,21)"], "epsilon": 1, "period": "[2026-01-01,)", "name": "of two"}]');
+SELECT function, within, period FROM dp.ledger WHERE dataset = 'ample' ORDER BY id DESC LIMIT 2;
+
 -- a name is served with the same part alone; error bars are those of the part
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('ample', 1, within => '{NY}', name => 'NY');
 SELECT count(*) > 0 AS served FROM dp_hierarchy_release('ample', 1, within => '{NY}', name => 'NY');
@@ -132,6 +162,11 @@ DROP ROLE dp_test_reader;
 -- errors
 SELECT dp_hierarchy_release('ample', 1, within => '{Ohio}');
 SELECT dp_range_sums('ample', 'age', '{"[0,18)"}', 1, within => '{Ohio}');
+SELECT dp_rectangle_sums('ample', 'age', 'id', '{"[0,18)"}', '{"[1,21)"}', 1, within => '{Ohio}');
+SELECT dp_region_range_sums('ample', 'age', '{"[0,18)"}', 1, within => '{NY,"county 0"}');
+SELECT dp_region_range_sums('ample', 'age', '{"[0,18)"}', 1, within => '{NY}', budget_shares => '{0.2,0.3,0.5}');
+SELECT dp_rectangle_sums('residents', 'age', 'id', '{"[0,18)"}', '{"[1,21)"}', 1, within => '{NY}');
+SELECT dp_rectangle_sums('swaps', 'age', 'id', '{"[0,18)"}', '{"[1,21)"}', 1, period => '[2026-01-01,)');
 SELECT dp_hierarchy_release('ample', 1, within => '{NY,"county 1",x}');
 SELECT dp_hierarchy_release('ample', 1, within => NULL);
 SELECT dp_hierarchy_release('ample', 1, within => '{NULL}');

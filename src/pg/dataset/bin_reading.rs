@@ -127,17 +127,28 @@ impl Source {
         let amount = ReadAmount::of(amounts, &entities)?;
         let mut columns = vec![column.to_string()];
         columns.extend(amounts.map(|amounts| amounts.column.clone()));
+        let rows = self.seal_rows(&entities, &columns)?;
+        let of_each = amounts.map_or(AmountBounds::COUNTED, |amounts| amounts.bounds);
+        let sums = BinSums::empty(bounds, of_each);
+        Ok(BinReading { rows, axis, amount, sums })
+    }
+
+    /// Plans the reading of columns of the rows that are in the part.
+    ///
+    /// Error: there is no such region.
+    pub(super) fn seal_rows(
+        &self,
+        entities: &Relation,
+        columns: &[String],
+    ) -> Result<SealedRows<Query>> {
         let groups = self.open_groups()?.filter(|_| !self.part.within.is_empty());
         self.check_region()?;
         let conditions = [self.own_conditions(), self.condition_of_groups(groups.as_ref())];
-        let all = distinct(&columns, &[]);
-        let rows = self.rows_where(&entities.name, &all, conditions.concat());
-        let columns = quoted(&columns).join(", ");
-        let tables: Vec<&Relation> = [&entities].into_iter().chain(&groups).collect();
+        let rows = self.rows_where(&entities.name, &distinct(columns, &[]), conditions.concat());
+        let columns = quoted(columns).join(", ");
+        let tables: Vec<&Relation> = [entities].into_iter().chain(&groups).collect();
         let rows = Query::plan(&format!("SELECT {columns} FROM {rows}"), &tables, 0)?;
-        let of_each = amounts.map_or(AmountBounds::COUNTED, |amounts| amounts.bounds);
-        let sums = BinSums::empty(bounds, of_each);
-        Ok(BinReading { rows: SealedRows::new(rows), axis, amount, sums })
+        Ok(SealedRows::new(rows))
     }
 }
 

@@ -4,7 +4,7 @@
 use super::bin_reading::ReadAmount;
 use super::query::Query;
 use super::reading::Reading;
-use super::source::{Source, distinct, quoted};
+use super::source::Source;
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use crate::pg::values::amounts::Amounts;
@@ -25,7 +25,7 @@ impl Source {
     /// the summing of amounts. Reads no row.
     ///
     /// Errors: a column is not of integers; the dataset's rows are not what is hidden; the column of
-    /// amounts has none.
+    /// amounts has none; there is no such region.
     pub(crate) fn prepare_cells(
         &self,
         row: (&str, GridAxis),
@@ -45,12 +45,10 @@ impl Source {
         let amount = ReadAmount::of(amounts, &entities)?;
         let mut columns = [row.0, column.0].map(str::to_string).to_vec();
         columns.extend(amounts.map(|amounts| amounts.column.clone()));
-        let rows = self.used_rows(&entities.name, &distinct(&columns, &[]));
-        let columns = quoted(&columns).join(", ");
-        let rows = Query::plan(&format!("SELECT {columns} FROM {rows}"), &[&entities], 0)?;
+        let rows = self.seal_rows(&entities, &columns)?;
         let of_each = amounts.map_or(AmountBounds::COUNTED, |amounts| amounts.bounds);
         let sums = CellSums::empty(row.1, column.1, of_each);
-        Ok(CellReading { rows: SealedRows::new(rows), amount, sums })
+        Ok(CellReading { rows, amount, sums })
     }
 }
 

@@ -245,7 +245,7 @@ impl Reading for LeafReading {
 }
 
 /// What belongs to the regions of a subtree, by their paths in it.
-fn below<T>(root: &[String], regions: Vec<(Vec<String>, T)>) -> Vec<(Vec<String>, T)> {
+pub(super) fn below<T>(root: &[String], regions: Vec<(Vec<String>, T)>) -> Vec<(Vec<String>, T)> {
     let path = |path: Vec<String>| path.strip_prefix(root).map(<[String]>::to_vec);
     regions.into_iter().filter_map(|(region, of)| Some((path(region)?, of))).collect()
 }

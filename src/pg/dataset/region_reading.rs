@@ -2,7 +2,7 @@
 //! amounts: planned before the charge, when the public table of groups is read, too; read after it.
 
 use super::bin_reading::ReadAmount;
-use super::leaf_reading::DatasetTables;
+use super::leaf_reading::{DatasetTables, below};
 use super::leaves::{KnownGroups, Leaves};
 use super::query::Query;
 use super::reading::Reading;
@@ -116,8 +116,8 @@ impl Source {
         Ok(RegionReading { regions, rows, counted })
     }
 
-    /// The regions of the public table of groups, which is read; the root alone where there is no
-    /// hierarchy.
+    /// The regions of the public table of groups, which is read, or those of the part; the root alone
+    /// where there is no hierarchy.
     ///
     /// Errors: the regions are not public, too many, or none; keys are not told apart by their
     /// bytes.
@@ -149,7 +149,16 @@ impl Source {
             }
             None => None,
         };
-        let (tree, numbers) = Tree::from_leaves(depth, leaves.regions()).map_err(internal)?;
+        let (within, regions) = (&self.part.within, leaves.regions());
+        if let Some(groups) = &tables.groups
+            && regions.is_empty()
+            && !within.is_empty()
+        {
+            self.no_such_region(groups)?;
+        }
+        let depth = depth - within.len();
+        let (tree, numbers) = Tree::from_leaves(depth, below(within, regions)).map_err(internal)?;
+        let tree = tree.moved_below(within);
         if tree.leaves().is_empty() {
             return Err(invalid(
                 "the table of groups has no rows: there are no regions",

@@ -167,7 +167,7 @@ fn scopes(dataset: &Dataset) -> Result<Scopes> {
         all = row.get(1);
         Ok(())
     })?;
-    parts::scopes(all)
+    parts::scopes(all, None)
 }
 
 /// As expressions over `dp.dataset`: the sum, whose decimals are exact, the same if it is a bound,

@@ -35,6 +35,8 @@ fn dp_rectangle_sums(
     max_amount: Option<AnyNumeric>,
     min_amount: Option<AnyNumeric>,
     amount_unit: Option<AnyNumeric>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<
     TableIterator<
         'static,
@@ -54,7 +56,7 @@ fn dp_rectangle_sums(
     let columns = Questions::of_numbers(&column_ranges, column_bounds.as_ref(), "column_bounds")?;
 
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?;
+    let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let row_column = required(row_column, "row_column")?;
     let column_column = required(column_column, "column_column")?;
@@ -78,6 +80,7 @@ fn dp_rectangle_sums(
         let texts = asked_ends.iter().map(|asked| text(asked[side])).collect();
         parameters.insert(argument.into(), texts);
     }
+    parameters.extend(dataset.source.part.about());
     parameters.extend(spent(epsilon, delta, method));
     let promise = promised(name, Some(dataset_name), parameters.into())?;
 

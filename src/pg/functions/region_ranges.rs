@@ -41,6 +41,8 @@ struct Arguments<'a> {
     budget_shares: Option<Vec<Option<f64>>>,
     name: Option<&'a str>,
     amounts: AmountArguments<'a>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&'a str>,
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -59,6 +61,8 @@ fn dp_region_range_sums_of_numbers(
     max_amount: Option<AnyNumeric>,
     min_amount: Option<AnyNumeric>,
     amount_unit: Option<AnyNumeric>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<
     TableIterator<
         'static,
@@ -74,8 +78,18 @@ fn dp_region_range_sums_of_numbers(
     let ranges = some_ranges(ranges, "ranges")?;
     let questions = Questions::of_numbers(&ranges, bounds.as_ref(), "bounds")?;
     let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
-    let arguments =
-        Arguments { dataset, value_column, epsilon, delta, method, budget_shares, name, amounts };
+    let arguments = Arguments {
+        dataset,
+        value_column,
+        epsilon,
+        delta,
+        method,
+        budget_shares,
+        name,
+        amounts,
+        within,
+        period,
+    };
     of_dataset(arguments, ranges, questions)
 }
 
@@ -98,6 +112,8 @@ macro_rules! of_times {
             max_amount: Option<AnyNumeric>,
             min_amount: Option<AnyNumeric>,
             amount_unit: Option<AnyNumeric>,
+            within: Option<Vec<Option<String>>>,
+            period: Option<&str>,
         ) -> Result<
             TableIterator<
                 'static,
@@ -123,6 +139,8 @@ macro_rules! of_times {
                 budget_shares,
                 name,
                 amounts,
+                within,
+                period,
             };
             of_dataset(arguments, ranges, questions)
         }
@@ -137,7 +155,7 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let Arguments { value_column, epsilon, delta, method, name, .. } = arguments;
     let progress = Progress::start(Function::RegionRangeSums, Phase::Checking);
     let dataset_name = required(arguments.dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?;
+    let dataset = Dataset::open(dataset_name)?.of_part(arguments.within, arguments.period)?;
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
     let shares = arguments.budget_shares.map(|shares| all_required(shares, "budget_shares"));
@@ -149,6 +167,7 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
 
     let (asked_ranges, mut parameters) = described(name, &ranges, axis)?;
     parameters.extend(about.clone());
+    parameters.extend(dataset.source.part.about());
     parameters.extend(spent(epsilon, delta, method));
     parameters.insert("budget_shares".into(), json!(shares));
     let promise = promised(name, Some(dataset_name), parameters.into())?;

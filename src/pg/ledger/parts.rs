@@ -3,24 +3,32 @@
 use super::message::{ChargeRequest, ChargedPart};
 use super::sql::{SpiResult, first_row};
 use crate::pg::errors::{Result, internal};
-use crate::privacy::{Scopes, place};
+use crate::privacy::{Rule, Scope, Scopes, place};
 use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::spi::SpiClient;
 
 /// What a dataset's rows of `dp.scope` hold, all in one value.
 pub(crate) const ALL: &str = "string_agg(int8send(id) || place || sums, '')";
 
-/// Reads what [`ALL`] selects.
-pub(crate) fn scopes(all: Option<Vec<u8>>) -> Result<Scopes> {
-    Scopes::read(&all.unwrap_or_default())
-        .ok_or_else(|| internal("sums of the charges to parts are damaged"))
+/// Reads what [`ALL`] selects; of a part, what counts there.
+pub(crate) fn scopes(all: Option<Vec<u8>>, part: Option<(&Scope, &Rule)>) -> Result<Scopes> {
+    let all = all.unwrap_or_default();
+    match part {
+        Some((scope, rule)) => Scopes::read_those_of(&all, scope, rule),
+        None => Scopes::read(&all),
+    }
+    .ok_or_else(|| internal("sums of the charges to parts are damaged"))
 }
 
 /// Those of a dataset, which is locked.
-pub(super) fn read_scopes(client: &mut SpiClient, dataset: i64) -> SpiResult<Scopes> {
+pub(super) fn read_scopes(
+    client: &mut SpiClient,
+    dataset: i64,
+    part: Option<(&Scope, &Rule)>,
+) -> SpiResult<Scopes> {
     let sql = format!("SELECT {ALL} FROM dp.scope WHERE dataset = $1");
     let all = first_row(client, &sql, &[dataset.into()], |row| row.get::<Vec<u8>>(1))?;
-    Ok(scopes(all.flatten()).unwrap_or_report())
+    Ok(scopes(all.flatten(), part).unwrap_or_report())
 }
 
 /// Adds a charge to the sums of that part.

@@ -91,8 +91,8 @@ fn check_budget(
     let Some(account) = account(client, request)? else { return Ok(Err(Refusal::NoDataset)) };
     let limits = account.limits;
     let part = request.part.as_ref();
-    let scopes = read_scopes(client, request.dataset)?;
     let (scope, rule) = (part.map_or(Scope::ALL, |part| part.scope()), part.map(|p| p.rule()));
+    let scopes = read_scopes(client, request.dataset, rule.as_ref().map(|rule| (&scope, rule)))?;
     // either view may bound what is spent (see privacy::accounting), in each cell by itself (see
     // privacy::scopes); the sum of epsilons is compared as the decimal that it is
     let cells = scopes.cells(rule.as_ref());

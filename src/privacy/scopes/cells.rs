@@ -57,7 +57,13 @@ pub struct Cells<'a> {
 impl Scopes {
     /// Of the bytes that the catalog has for them, one after the other. None if they are none.
     pub fn read(bytes: &[u8]) -> Option<Scopes> {
-        Scopes::new(&kept::read(bytes)?)
+        Scopes::new(&kept::read(bytes, None)?)
+    }
+
+    /// The same of those alone that can count in a scope that is told by that rule.
+    pub fn read_those_of(bytes: &[u8], scope: &Scope, rule: &Rule) -> Option<Scopes> {
+        let part = (rule.tables.as_bytes(), scope.period);
+        Scopes::new(&kept::read(bytes, Some(part))?)
     }
 
     fn new(kept: &[Kept]) -> Option<Scopes> {
@@ -230,7 +236,7 @@ impl Cells<'_> {
         self.scopes.each_time(&sums, self.rule, scope.period, |tree| {
             tree.search(self.elsewhere, &mut search);
         });
-        search.fullest.unwrap_or_else(|| limits.of_cell(self.elsewhere))
+        search.found().unwrap_or_else(|| limits.of_cell(self.elsewhere))
     }
 }
 

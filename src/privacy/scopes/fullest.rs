@@ -71,7 +71,8 @@ impl Limits {
 /// The fullest of the cells that were looked at.
 pub(super) struct Search<'a> {
     limits: &'a Limits,
-    pub(super) fullest: Option<Fullest>,
+    /// What it has, and what that comes to, if that had to be known.
+    fullest: Option<(Spent, Option<Fullest>)>,
     /// The zCDP view takes the longest: what it was for each rho, and a rho that leaves every cell
     /// that has no more of it behind the fullest one.
     zcdp: HashMap<i128, Option<f64>>,
@@ -85,26 +86,50 @@ impl Search<'_> {
 
     /// Whether a cell with these sums is fuller than all so far; if not, none is that has less: a view
     /// is a bound for whatever has no more of it.
-    pub(super) fn is_fuller(&mut self, spent: Spent) -> Option<Fullest> {
+    pub(super) fn is_fuller(&mut self, spent: Spent) -> bool {
         let limits = self.limits;
-        if let Some(fullest) = &self.fullest {
-            let basic = limits.basic(&spent).filter(|_| spent.epsilon <= limits.room);
-            if spent.is_within(fullest.spent)
-                || spent.rho <= self.behind
-                || basic.is_some_and(|basic| fullest.exceeds || basic < fullest.smaller())
-            {
-                return None;
-            }
+        let Some((most, _)) = self.fullest else { return true };
+        if spent.is_within(most) || spent.rho <= self.behind {
+            return false;
         }
-        let zcdp = *self.zcdp.entry(spent.rho).or_insert_with(|| limits.zcdp(&spent));
-        let cell = limits.fullest(spent, zcdp);
-        let Some(fullest) = &self.fullest else { return Some(cell) };
-        if cell.order(fullest).is_gt() {
-            return Some(cell);
+        if most.is_within(spent) {
+            return true;
+        }
+        let fullest = self.of_fullest(most);
+        let basic = limits.basic(&spent).filter(|_| spent.epsilon <= limits.room);
+        if basic.is_some_and(|basic| fullest.exceeds || basic < fullest.smaller()) {
+            return false;
+        }
+        let zcdp = self.zcdp(&spent);
+        if limits.fullest(spent, zcdp).order(&fullest).is_gt() {
+            return true;
         }
         if zcdp.is_some_and(|zcdp| zcdp < fullest.smaller() && zcdp <= limits.epsilon_budget) {
             self.behind = spent.rho;
         }
-        None
+        false
+    }
+
+    /// Of a cell that is fuller than all so far.
+    pub(super) fn set(&mut self, spent: Spent) {
+        self.fullest = Some((spent, None));
+    }
+
+    /// None if no cell was looked at.
+    pub(super) fn found(mut self) -> Option<Fullest> {
+        self.fullest.map(|(spent, _)| self.of_fullest(spent))
+    }
+
+    fn of_fullest(&mut self, spent: Spent) -> Fullest {
+        if let Some((_, Some(fullest))) = self.fullest {
+            return fullest;
+        }
+        let fullest = self.limits.fullest(spent, self.zcdp(&spent));
+        self.fullest = Some((spent, Some(fullest)));
+        fullest
+    }
+
+    fn zcdp(&mut self, spent: &Spent) -> Option<f64> {
+        *self.zcdp.entry(spent.rho).or_insert_with(|| self.limits.zcdp(spent))
     }
 }

@@ -49,23 +49,26 @@ fn put_option<T>(bytes: &mut Vec<u8>, value: Option<T>, put: impl FnOnce(&mut Ve
     }
 }
 
-/// All rows, one after the other. None if that is not what the bytes are.
-pub(super) fn read(bytes: &[u8]) -> Option<Vec<Kept<'_>>> {
+/// Of rows, one after the other, those that count in a part: what is told by its tables has to be of
+/// its period. None if that is not what the bytes are.
+pub(super) fn read<'a>(bytes: &'a [u8], part: Option<(&[u8], Period)>) -> Option<Vec<Kept<'a>>> {
     let mut bytes = Bytes(bytes);
     let mut rows = Vec::new();
     while !bytes.0.is_empty() {
-        rows.push(Kept {
-            id: bytes.i64()?,
-            tables: bytes.counted()?,
-            regions: bytes.option(Bytes::counted)?,
-            path: bytes.counted()?,
-            period: Period { lower: bytes.option(Bytes::i64)?, upper: bytes.option(Bytes::i64)? },
-            spent: {
-                let epsilon = bytes.numeric(Spent::DIGITS)?;
-                let delta = bytes.numeric(Spent::DELTA_DIGITS)?;
-                Spent { epsilon, delta, rho: bytes.numeric(Spent::DIGITS)? }
-            },
-        });
+        let id = bytes.i64()?;
+        let (tables, regions) = (bytes.counted()?, bytes.option(Bytes::counted)?);
+        let path = bytes.counted()?;
+        let (lower, upper) = (bytes.option(Bytes::i64)?, bytes.option(Bytes::i64)?);
+        let period = Period { lower, upper };
+        let [epsilon, delta, rho] = [bytes.numeric()?, bytes.numeric()?, bytes.numeric()?];
+        if part.is_none_or(|(own, of)| tables != own || period.overlaps(of)) {
+            let spent = Spent {
+                epsilon: epsilon.units(Spent::DIGITS)?,
+                delta: delta.units(Spent::DELTA_DIGITS)?,
+                rho: rho.units(Spent::DIGITS)?,
+            };
+            rows.push(Kept { id, tables, regions, path, period, spent });
+        }
     }
     Some(rows)
 }
@@ -104,18 +107,31 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// In units of so many decimal digits, a multiple of 4, rounded up.
-    fn numeric(&mut self, places: usize) -> Option<i128> {
+    fn numeric(&mut self) -> Option<Numeric<'a>> {
         let digits = self.u16()?;
         let weight = self.u16()? as i16;
         let sign = self.u16()?;
         let _places_shown = self.u16()?;
-        // to the base of 10^4; the weight is the first one's power
-        let digits = self.take(2 * usize::from(digits))?.chunks_exact(2);
-        let mut power = i32::from(weight) + places as i32 / 4;
+        let digits = self.take(2 * usize::from(digits))?;
+        Some(Numeric { weight, sign, digits })
+    }
+}
+
+struct Numeric<'a> {
+    /// To the base of 10^4; the weight is the first one's power.
+    digits: &'a [u8],
+    weight: i16,
+    sign: u16,
+}
+
+impl Numeric<'_> {
+    /// In units of so many decimal digits, a multiple of 4, rounded up. None if it is less than 0.
+    fn units(&self, places: usize) -> Option<i128> {
+        let mut power = i32::from(self.weight) + places as i32 / 4;
         let mut units = 0i128;
         let mut below = false;
-        for digit in digits.map(|digit| i128::from(u16::from_be_bytes([digit[0], digit[1]]))) {
+        for digit in self.digits.chunks_exact(2) {
+            let digit = i128::from(u16::from_be_bytes([digit[0], digit[1]]));
             if power >= 0 {
                 units = units.saturating_mul(10_000).saturating_add(digit);
             } else {
@@ -126,7 +142,7 @@ impl<'a> Bytes<'a> {
         for _ in 0..=power {
             units = units.saturating_mul(10_000);
         }
-        match sign {
+        match self.sign {
             0 => Some(units.saturating_add(below.into())),
             0xC000 | 0xD000 => Some(i128::MAX), // no number, infinite
             _ => None,
@@ -169,7 +185,7 @@ pub(super) mod tests {
         let rule = Rule { tables: "t".into(), regions: Some(String::new()) };
         let spent = Spent { epsilon: 123_456_789_000, rho: 1, delta: i128::MAX / 8 };
         let bytes = [row(7, &scope, &rule, &spent), row(-8, &Scope::ALL, &rule, &spent)].concat();
-        let rows = read(&bytes).unwrap();
+        let rows = read(&bytes, None).unwrap();
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[0].id, rows[1].id), (7, -8));
         assert_eq!((rows[0].tables, rows[0].regions), (&b"t"[..], Some(&b""[..])));
@@ -177,14 +193,14 @@ pub(super) mod tests {
         assert_eq!((rows[0].period, rows[1].period), (scope.period, Period::ALL));
         assert_eq!(rows[0].spent, spent);
         for end in 1..bytes.len() / 2 {
-            let cut = read(&bytes[..end]).is_none_or(|rows| rows.len() == 1);
+            let cut = read(&bytes[..end], None).is_none_or(|rows| rows.len() == 1);
             assert!(cut, "{end}");
         }
     }
 
     #[test]
     fn numerics_are_rounded_up() {
-        let read = |bytes: &[u8]| Bytes(bytes).numeric(24);
+        let read = |bytes: &[u8]| Bytes(bytes).numeric()?.units(24);
         let unit = 10i128.pow(24);
         assert_eq!(read(&numeric(0, 0, &[])), Some(0));
         assert_eq!(read(&numeric(0, 0, &[2, 2500])), Some(unit * 9 / 4));

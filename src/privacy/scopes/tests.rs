@@ -51,9 +51,12 @@ fn charged(charges: &[(Scope, Rule, i128)]) -> Scopes {
 
 /// As they are read from the catalog, in any order.
 fn scopes(sums: &[ScopeSum]) -> Scopes {
+    Scopes::read(&bytes(sums)).unwrap()
+}
+
+fn bytes(sums: &[ScopeSum]) -> Vec<u8> {
     let sums = sums.iter().enumerate().rev();
-    let rows = sums.flat_map(|(id, sum)| row(id as i64, &sum.scope, &sum.rule, &sum.spent));
-    Scopes::read(&rows.collect::<Vec<u8>>()).unwrap()
+    sums.flat_map(|(id, sum)| row(id as i64, &sum.scope, &sum.rule, &sum.spent)).collect()
 }
 
 fn fullest(scopes: &Scopes, scope: &Scope, rule: Option<&Rule>) -> i128 {
@@ -193,11 +196,24 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
             ..limits
         };
         let rule = (!is_all).then_some(&by);
-        let kept = scopes(&sums);
-        let told = kept.fullest(&scope, rule, &asked);
-        assert_eq!(told, reference::fullest(&sums, &scope, rule, &asked), "{scope:?} {rule:?}");
+        let kept = bytes(&sums);
+        let of_part = match rule {
+            Some(rule) => Scopes::read_those_of(&kept, &scope, rule).unwrap(),
+            None => Scopes::read(&kept).unwrap(),
+        };
+        let told = of_part.fullest(&scope, rule, &asked);
+        let overlapping: Vec<ScopeSum> = (sums.iter())
+            .filter(|sum| {
+                rule.is_none_or(|rule| {
+                    sum.rule.tables != rule.tables || sum.scope.period.overlaps(scope.period)
+                })
+            })
+            .cloned()
+            .collect();
+        let defined = reference::fullest(&overlapping, &scope, rule, &asked);
+        assert_eq!(told, defined, "{scope:?} {rule:?}");
         // as it is shown
-        let shown = kept.cells(None).fullest(&scope, &limits);
+        let shown = scopes(&sums).fullest(&scope, None, &limits);
         assert_eq!(shown, reference::fullest(&sums, &scope, None, &limits), "{scope:?}");
 
         let fits = |row: &Spent| {

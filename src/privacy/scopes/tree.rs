@@ -105,9 +105,11 @@ impl Tree {
         let Node { kind, spent, .. } = self.nodes[node];
         let mut most = more;
         most += spent;
-        let Some(fuller) = search.is_fuller(most) else { return };
+        if !search.is_fuller(most) {
+            return;
+        }
         match kind {
-            Kind::Own => search.fullest = Some(fuller),
+            Kind::Own => search.set(most),
             Kind::Sum(first, second) => {
                 let mut more = more;
                 more += self.nodes[first].spent;
