@@ -197,7 +197,7 @@ impl PlanError {
                     .into()
             }
             PlanError::GroupsLost { .. } => {
-                "They are measured with a tenth of epsilon. Choose a larger one.".into()
+                "They are measured with a quarter of epsilon. Choose a larger one.".into()
             }
             PlanError::Cells { regions, .. } => {
                 let matching = Consistency::Matching.name();
