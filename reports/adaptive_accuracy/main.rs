@@ -28,6 +28,8 @@ cargo run --profile pure --no-default-features --example adaptive_accuracy -- RE
 const EPSILON: f64 = 0.1;
 const DELTA: f64 = 1e-6;
 const SEED: u64 = 2026;
+/// One in so many releases has structure_first beside it.
+const STRUCTURE_FIRST: usize = 10;
 
 /// What was measured.
 struct Results {
@@ -56,7 +58,8 @@ fn measure_and_write(releases: usize, directory: &Path) -> Result<(), Box<dyn Er
         let (of_case, signal) = (cell / SIGNALS.len(), cell % SIGNALS.len());
         let (case, histogram) = (of_case / histograms.len(), of_case % histograms.len());
         let place = (run * cells + cell) as u64;
-        cases[case].release(&histograms[histogram], SIGNALS[signal], place)
+        let structure_first = run % STRUCTURE_FIRST == 0;
+        cases[case].release(&histograms[histogram], SIGNALS[signal], place, structure_first)
     })?;
     let mut errors = vec![Errors::default(); cells];
     measured.into_iter().enumerate().for_each(|(place, one)| errors[place % cells].add(one));
