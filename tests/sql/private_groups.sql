@@ -89,6 +89,15 @@ SELECT * FROM histograms($$dp_hierarchy_release('trips of drivers', 1e6)$$);
 SELECT dataset, parameters -> 'groups' -> 'levels' -> 0 -> 'sensitivity' AS of_groups, parameters -> 'levels' -> 0 -> 'sensitivity' AS of_sizes
   FROM dp.ledger WHERE dataset LIKE '%drivers' ORDER BY dataset;
 
+-- of listed groups nobody knows how many are one person's
+CREATE TABLE taxi (taxi text PRIMARY KEY, borough text);
+SELECT * FROM error_of($$SELECT dp_create_dataset('many teams', 'trip', '{taxi}', '{borough}', 'taxi', epsilon_budget => 1, groups_private => true, regions => 'borough', privacy_unit => 'driver', max_rows_per_unit => 4)$$);
+-- a table that is public for one dataset is not filled from another's rows
+CREATE TABLE shared AS SELECT *, NULL::coco AS h FROM borough;
+SELECT dp_create_dataset('has regions', 'trip', '{taxi}', '{borough}', epsilon_budget => 1, groups_private => true, regions => 'shared');
+SELECT * FROM error_of($$SELECT dp_create_dataset('has leaves', 'trip', '{taxi}', '{borough}', epsilon_budget => 1, leaves => 'shared')$$);
+SELECT dp_drop_dataset('has regions');
+
 -- other releases see no groups: every row counts
 SELECT round(sum) AS trips FROM dp_range_sums('census', 'age', '{"[0,100)"}'::int8range[], 1e6, bounds => '[0,100)');
 

@@ -34,7 +34,7 @@ impl Source {
     /// groups the check that every group lies in one region reads private rows.
     fn validate(&self) -> Result<()> {
         self.check()?;
-        if self.groups.is_none() {
+        if self.groups.is_none() && self.hidden.is_none() {
             self.check_tree()?;
         }
         if self.has_bins(&self.open_entities()?)? {

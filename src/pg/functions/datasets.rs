@@ -161,6 +161,14 @@ fn hide_groups(declared: &mut Source, private: bool, regions: Option<Oid>) -> Re
     let is_group = declared.privacy_unit.is_some()
         && declared.privacy_unit.as_slice() == declared.group_key.as_slice()
         && (listed.is_some() || root_alone);
+    // of a unit's groups so many occur as rows of it are used, but any number may be listed
+    if listed.is_some() && declared.privacy_unit.is_some() && !is_group {
+        return Err(invalid(
+            "privacy_unit must be the key of the group where private groups are listed",
+            "How many of the listed groups come and go with one unit is not bounded. Leave groups \
+             out: then they are those that occur in rows that are used.",
+        ));
+    }
     let per_unit = if is_group { 1 } else { declared.max_rows_per_unit.unsigned_abs() };
     declared.hidden = Some(HiddenGroups { listed, regions, per_unit });
     Ok(())
@@ -271,26 +279,26 @@ fn dp_drop_dataset(name: Option<&str>) -> Result<()> {
 }
 
 /// Refuses tables that a dataset's leaves are counted into: those of two would replace one another,
-/// and the tables of groups and of regions are public.
+/// and the tables of groups and of regions are public, of this dataset and of others.
 fn refuse_leaves_of_others(
     leaves: Option<Oid>,
     [groups, regions]: [Option<Oid>; 2],
     id: i64,
 ) -> Result<()> {
     let taken = execute(
-        "SELECT leaves_name, \
-                CASE leaves WHEN $1 THEN 'leaves' WHEN $3 THEN 'groups' ELSE 'regions' END \
+        "SELECT CASE WHEN leaves IN ($1, $3, $4) THEN leaves_name || ' is the table of another dataset''s leaves' \
+                     ELSE $1::regclass || ' is a public table of another dataset' END, \
+                CASE leaves WHEN $3 THEN 'groups' WHEN $4 THEN 'regions' ELSE 'leaves' END \
            FROM dp.dataset \
-          WHERE (leaves = $1 AND id <> $2 OR leaves IN ($3, $4)) AND dropped_at IS NULL",
+          WHERE (leaves IN ($3, $4) \
+                 OR id <> $2 AND (leaves = $1 OR regions = $1 OR groups = $1 AND groups_per_unit IS NULL)) \
+            AND dropped_at IS NULL",
         &[leaves.into(), id.into(), groups.into(), regions.into()],
         |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)),
     )?;
-    let Some((Some(name), Some(argument))) = taken else { return Ok(()) };
-    Err(error(
-        PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
-        format!("{argument}: {name} is the table of another dataset's leaves"),
-    )
-    .set_hint("Create a table for each: what is counted replaces what was, and is private."))
+    let Some((Some(what), Some(argument))) = taken else { return Ok(()) };
+    Err(error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, format!("{argument}: {what}"))
+        .set_hint("Create a table for each: what is counted replaces what was, and is private."))
 }
 
 /// Locks the name of a dataset until the transaction ends. The unique index would wait for as long as

@@ -57,6 +57,10 @@ impl<'a> AdaptiveEstimate<'a> {
             sum += unbiased - noise;
             estimate.sums.push(sum);
         }
+        // of a forged release they may be no numbers
+        if !estimate.sums.iter().all(|sum| sum.is_finite()) {
+            return None;
+        }
         make_monotone(&mut estimate.sums[1..]);
         Some(estimate)
     }
