@@ -50,5 +50,5 @@ SELECT * FROM error_of($$SELECT r.* FROM wide, dp_range_sums(r, '{"[0,9)"}', 'ad
 -- not so many at once that they would take long after the charge
 SELECT e.* FROM error_of($$SELECT dp_range_sums('named', 'age', ARRAY(SELECT int8range(i, i + 1) FROM generate_series(1, 2048) AS i), 0.25, method => 'flat', estimate => 'adaptive')$$) AS e;
 -- a forged one
-SELECT e.* FROM released, error_of(format($$SELECT dp_unnest(%L::dp_ranges, 'adaptive')$$, jsonb_set(r::jsonb, '{values}', '[0,1e160,-1e160,1e160,-1e160,0,0,0,0,0,0,0,0]'))) AS e WHERE method = 'flat';
+SELECT e.* FROM released, error_of(format($$SELECT dp_unnest(%L::dp_ranges, 'adaptive')$$, jsonb_set(r::jsonb, '{values}', '[0,1.7e308,-1.7e308,1.7e308,-1.7e308,0,0,0,0,0,0,0,0]'))) AS e WHERE method = 'flat';
 SELECT epsilon_spent, releases FROM dp_budget('named');
