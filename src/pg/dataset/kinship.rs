@@ -40,7 +40,6 @@ pub(crate) fn check_apart(private: &Relation, other: &Relation, argument: &str) 
         "The table of regions is public. Make a table of its own of which regions there are."
     } else {
         "The table of groups is public, unless declared otherwise, and how many of its rows each \
-             region has is released exactly. Make a table of its own for what may be known of the \
-             groups."
+         region has is released exactly. Make a table of its own for what may be known of the groups."
     }))
 }

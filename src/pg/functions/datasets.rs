@@ -286,12 +286,14 @@ fn refuse_leaves_of_others(
     id: i64,
 ) -> Result<()> {
     let taken = execute(
-        "SELECT CASE WHEN leaves IN ($1, $3, $4) THEN leaves_name || ' is the table of another dataset''s leaves' \
+        "SELECT CASE WHEN leaves IN ($1, $3, $4) \
+                     THEN leaves_name || ' is the table of another dataset''s leaves' \
                      ELSE $1::regclass || ' is a public table of another dataset' END, \
                 CASE leaves WHEN $3 THEN 'groups' WHEN $4 THEN 'regions' ELSE 'leaves' END \
            FROM dp.dataset \
           WHERE (leaves IN ($3, $4) \
-                 OR id <> $2 AND (leaves = $1 OR regions = $1 OR groups = $1 AND groups_per_unit IS NULL)) \
+                 OR id <> $2 AND (leaves = $1 OR regions = $1 \
+                                  OR groups = $1 AND groups_per_unit IS NULL)) \
             AND dropped_at IS NULL",
         &[leaves.into(), id.into(), groups.into(), regions.into()],
         |row| Ok((row.get::<String>(1)?, row.get::<String>(2)?)),
