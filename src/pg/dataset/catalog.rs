@@ -14,7 +14,6 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use serde_json::{Map, Value};
-use std::rc::Rc;
 
 /// A dataset that the current role may release from.
 #[derive(Debug)]
@@ -157,7 +156,6 @@ impl Dataset {
             promise,
             part,
             about,
-            worker: Rc::default(),
         })
     }
 

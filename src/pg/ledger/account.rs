@@ -13,13 +13,11 @@ use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::roles::role_name;
 use crate::pg::server::state::current_role;
 use crate::pg::server::surroundings::check_surroundings;
-use crate::pg::server::worker::{Errand, Staying, Unanswered, Work, ask, ask_and_keep};
+use crate::pg::server::worker::{Errand, Unanswered, Work, ask};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) use super::message::{ChargedPart, Promise};
@@ -45,8 +43,6 @@ pub(crate) struct Account {
     pub(crate) part: Option<ChargedPart>,
     /// What the entry shows beside the mechanism.
     pub(crate) about: Map<String, Value>,
-    /// The worker that charges, if it was started early.
-    pub(crate) worker: Rc<RefCell<Option<Staying>>>,
 }
 
 /// A charge that stands.
@@ -56,8 +52,6 @@ pub(crate) struct Entry {
     pub(crate) id: i64,
     /// What to tell the caller once there is something to show for it, if it was charged now.
     pub(crate) notice: Option<String>,
-    /// The worker that has made it, and stays for what is to be stored.
-    pub(crate) worker: RefCell<Option<Staying>>,
 }
 
 /// A receipt of the ledger: by it alone are private rows read.
@@ -86,16 +80,11 @@ impl Ledger for Account {
             return Err(self.quoted(cost, request));
         }
         let message = serde_json::to_vec(&Message::Charge(Box::new(request))).map_err(internal)?;
-        let (answer, worker) = match &self.promise {
-            None => ask(&CHARGE, self.dataset, &message).map(|answer| (answer, None)),
-            Some(_) => ask_and_keep(self.worker.take(), &CHARGE, self.dataset, &message)
-                .map(|(answer, worker)| (answer, Some(worker))),
-        }
-        .map_err(not_charged)?;
+        let answer = ask(&CHARGE, self.dataset, &message).map_err(not_charged)?;
         let answer: Answer = serde_json::from_slice(&answer).map_err(internal)?;
         let Charge { id, left } = answer.map_err(|refusal| self.refused(cost, refusal))?;
         let notice = left.map(|left| self.notice(cost, &left));
-        Ok(Entry { id, notice, worker: RefCell::new(worker) })
+        Ok(Entry { id, notice })
     }
 }
 

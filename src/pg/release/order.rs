@@ -12,12 +12,11 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
-use crate::pg::ledger::account::{CHARGE, ChargedPart, LedgerReceipt, Promise};
+use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise};
 use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
-use crate::pg::server::worker::{Staying, start_early};
 use crate::work::apart;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
@@ -35,8 +34,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) promise: Option<Promise>,
     /// To make what is stored under that name; it ends when that is done.
     turn: Option<Turn>,
-    /// The one that charges, if it was started early.
-    worker: Option<Staying>,
     /// What the ledger's entry shows besides the mechanism.
     about: Map<String, Value>,
     /// The function that the ledger's entry shows.
@@ -52,7 +49,7 @@ impl<'a> Asked<'a> {
     ) -> Asked<'a> {
         about.extend(dataset.source.part.about());
         let function = progress.function();
-        Asked { dataset, progress, promise, turn: None, worker: None, about, function }
+        Asked { dataset, progress, promise, turn: None, about, function }
     }
 
     /// The next part of what that function has charged and stored under the name, as soon as nobody
@@ -65,11 +62,6 @@ impl<'a> Asked<'a> {
     ) -> Result<T> {
         let turn = Some(turn_of(self.dataset, &promise));
         make(Asked { function, turn, promise: Some(promise), ..self })
-    }
-
-    /// Has the worker that will charge start already, while what is public is checked.
-    pub(crate) fn with_worker(self) -> Result<Self> {
-        Ok(Asked { worker: start_early(&CHARGE)?, ..self })
     }
 
     /// The release that is stored under the name, for nothing, or else what `make` makes.
@@ -130,19 +122,18 @@ impl<'a> Asked<'a> {
         part: Option<ChargedPart>,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
-        let Asked { dataset, progress, promise, turn, worker, about, function } = self;
+        let Asked { dataset, progress, promise, turn, about, function } = self;
         let mut words = words_from_system().map_err(internal)?;
         progress.phase(Phase::Charging);
         let account = dataset.account(function, promise.clone(), part, about)?;
-        account.worker.replace(worker);
         let receipt = Receipt::charged(mechanism, &account)?;
         let charged = receipt.entry().notice.clone();
         let told = after_charge(receipt, |receipt| {
-            let (charge, worker) = (receipt.entry().id, receipt.entry().worker.take());
+            let charge = receipt.entry().id;
             let told = tell(receipt, &mut words)?;
             let Some(promise) = &promise else { return Ok(told) };
             progress.phase(Phase::Storing);
-            keep(dataset, promise, charge, worker, told).map_err(Failure::Store)
+            keep(dataset, promise, charge, told).map_err(Failure::Store)
         })?;
         // who waits for the name need not wait for this client
         drop(turn);
@@ -155,15 +146,9 @@ impl<'a> Asked<'a> {
 
 /// Stores what was measured. Gives what is stored: it, or what another attempt at the same release
 /// has stored before.
-fn keep<T: Storable>(
-    dataset: &Dataset,
-    promise: &Promise,
-    charge: i64,
-    worker: Option<Staying>,
-    told: T,
-) -> Result<T> {
+fn keep<T: Storable>(dataset: &Dataset, promise: &Promise, charge: i64, told: T) -> Result<T> {
     let content = StoredContent { charge, content: told.content() };
-    if store(dataset, &promise.name, &content, worker)? == Outcome::Stored {
+    if store(dataset, &promise.name, &content)? == Outcome::Stored {
         return Ok(told);
     }
     match stored_release(dataset, promise)? {

@@ -10,7 +10,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::select::extension_type;
-use crate::pg::server::worker::{Errand, Staying, Unanswered, Work, ask_next};
+use crate::pg::server::worker::{Errand, Unanswered, Work, ask};
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -30,17 +30,12 @@ pub(super) enum Outcome {
 }
 
 /// Stores a release under the name that it was charged for. Once the worker has begun it is stored,
-/// also if the caller is cancelled. `worker`: that of the charge, if it stays.
+/// also if the caller is cancelled.
 ///
 /// Error: it could not be stored.
-pub(super) fn store(
-    dataset: &Dataset,
-    name: &str,
-    content: &StoredContent,
-    worker: Option<Staying>,
-) -> Result<Outcome> {
+pub(super) fn store(dataset: &Dataset, name: &str, content: &StoredContent) -> Result<Outcome> {
     let failed = |reason| not_stored(&dataset.name, name, reason);
-    let answer = ask_next(worker, &STORE, content.charge, &content.to_bytes()).map_err(failed)?;
+    let answer = ask(&STORE, content.charge, &content.to_bytes()).map_err(failed)?;
     Ok(if answer == STORED { Outcome::Stored } else { Outcome::OtherStored })
 }
 

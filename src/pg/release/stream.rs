@@ -10,12 +10,13 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::source::Source;
 use crate::pg::dataset::time_column::TimeColumn;
 use crate::pg::errors::{Failure, Result, error, internal, unfit_ranges};
-use crate::pg::ledger::account::{Promise, SealedRows, others_stream};
+use crate::pg::ledger::account::{CHARGE, Promise, SealedRows, others_stream};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::{acts_for, as_reader, role_name};
 use crate::pg::server::select::{as_of_now, exists, read_rows};
 use crate::pg::server::state::{current_role, own_identity};
+use crate::pg::server::worker::start_early;
 use crate::pg::values::interval::{Axis, TimeAxis};
 use crate::ranges::{BinBounds, CountStream, StreamPlan, StreamRequest, Tick};
 use pgrx::pg_sys::Oid;
@@ -207,7 +208,7 @@ impl Stream {
             if stored >= ended {
                 return Ok(());
             }
-            let asked = asked.with_worker()?;
+            start_early(&CHARGE)?;
             progress.phase(Phase::Planning);
             let Running { plan, counted } = self.running()?;
             progress.phase(Phase::Checking);

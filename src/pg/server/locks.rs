@@ -1,4 +1,4 @@
-//! Locks of this database that no SQL function can take, so that nobody can block releases with
+//! Locks that no SQL function can take, so that nobody can block releases with
 //! them: pg_advisory_lock and its relatives use the kinds 1 and 2. And waiting.
 
 use super::state::current_database;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 const NAME_PATIENCE: Duration = Duration::from_secs(5);
 
 const EXCLUSIVE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
+const SHARE: pg_sys::LOCKMODE = pg_sys::ShareLock as pg_sys::LOCKMODE;
 
 /// What the extension takes locks on.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +31,13 @@ pub(crate) enum PrivateLock {
 
 impl PrivateLock {
     fn tag(self, key: u64) -> pg_sys::LOCKTAG {
+        // all databases share the slots
+        let database = match self {
+            PrivateLock::WorkerSlot => pg_sys::Oid::INVALID,
+            _ => current_database(),
+        };
         pg_sys::LOCKTAG {
-            locktag_field1: current_database().to_u32(),
+            locktag_field1: database.to_u32(),
             locktag_field2: (key >> 32) as u32,
             locktag_field3: key as u32,
             locktag_field4: self as u16,
@@ -65,6 +71,21 @@ impl Drop for Turn {
     fn drop(&mut self) {
         // SAFETY: the lock was taken when the value was made, and is given back once.
         unsafe { pg_sys::LockRelease(&self.0, EXCLUSIVE, true) };
+    }
+}
+
+/// Whether a session has such a right, or waits for it.
+pub(super) fn is_taken(kind: PrivateLock, key: u64) -> bool {
+    let tag = kind.tag(key);
+    // SAFETY: copies the tag. What is locked is given back at once; who looks at the same time does
+    // not count.
+    unsafe {
+        let outcome = pg_sys::LockAcquire(&tag, SHARE, true, true);
+        let is_taken = outcome == pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL;
+        if !is_taken {
+            pg_sys::LockRelease(&tag, SHARE, true);
+        }
+        is_taken
     }
 }
 

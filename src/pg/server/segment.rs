@@ -33,8 +33,6 @@ struct Head {
     caller: i32,
     /// What the message is for.
     work: u32,
-    /// Whether the worker is to wait for another message when it has answered.
-    stays: bool,
     message_length: u32,
     /// 1 as soon as the worker says so.
     started: AtomicU32,
@@ -58,19 +56,18 @@ pub(super) enum Next {
 
 /// A segment that this process has mapped, laid out as [`Head`] says.
 ///
-/// If the process fails, its resource owner detaches it.
+/// If the process fails, its resource owner detaches it, unless it is kept.
 pub(super) struct Segment(*mut pg_sys::dsm_segment);
 
 impl Segment {
-    /// A new one with a message.
-    pub(super) fn create(work: u32, message: &[u8], stays: bool) -> Result<Segment> {
+    /// A new one with a message, mapped until the resource owner ends.
+    pub(super) fn create(work: u32, message: &[u8]) -> Result<Segment> {
         let size = size_of::<Head>() + message.len() + answer_room(message.len());
         let head = Head {
             writer: WRITER,
             database: current_database(),
             caller: own_process(),
             work,
-            stays,
             message_length: u32::try_from(message.len()).map_err(internal)?,
             started: AtomicU32::new(0),
             answer_length: AtomicU32::new(0),
@@ -138,10 +135,6 @@ impl Segment {
 
     pub(super) fn work(&self) -> u32 {
         self.head().work
-    }
-
-    pub(super) fn stays(&self) -> bool {
-        self.head().stays
     }
 
     pub(super) fn message(&self) -> &[u8] {
@@ -214,6 +207,18 @@ impl Segment {
     fn settle_next(&self, next: u64) -> bool {
         let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
         self.head().next.compare_exchange(NOTHING_YET, next, success, failure).is_ok()
+    }
+
+    /// Has it stay mapped until this process ends, whatever becomes of what it does now.
+    pub(super) fn keep(&self) {
+        // SAFETY: the segment is mapped, and the resource owner's.
+        unsafe { pg_sys::dsm_pin_mapping(self.0) };
+    }
+
+    /// Gives one that was kept to the resource owner of now.
+    pub(super) fn give_back(&self) {
+        // SAFETY: the segment is mapped, and kept.
+        unsafe { pg_sys::dsm_unpin_mapping(self.0) };
     }
 
     pub(super) fn detach(self) {

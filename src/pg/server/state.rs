@@ -36,6 +36,12 @@ pub(crate) fn own_process() -> i32 {
     unsafe { pg_sys::MyProcPid }
 }
 
+/// Whether a process of this server has that number.
+pub(super) fn is_running(process: i32) -> bool {
+    // SAFETY: finds the process among those that run, in the way that is meant for it.
+    unsafe { !pg_sys::BackendPidGetProc(process).is_null() }
+}
+
 /// Which server, timeline, database and installation this is: another one after a restore, a
 /// promotion, or where the extension was created anew. For a process that may write.
 pub(crate) fn own_identity() -> String {

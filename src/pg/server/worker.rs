@@ -5,26 +5,27 @@
 //! (no worker slot, a worker that died, a cancelled caller) means that the caller must not go on;
 //! the work may have been done all the same.
 //!
-//! A worker's start takes longer than what it is sent for. So one that is soon to be followed by
-//! another, of the same session, may [stay] for that: without a transaction, for a moment only, and
-//! not when the session has ended or forgotten it. If it is gone by then, another one is started.
-//! And one may [start early], to wait in the same way for its first message.
+//! A worker's start takes longer than what it is sent for. So it stays for the session's next
+//! message: without a transaction, for a moment only, not when the session has ended, and not while
+//! somebody looks for a worker slot. If it is gone by then, another one is started. And one may
+//! [start early], to wait in the same way for its first message.
 //!
-//! [stay]: ask_and_keep
 //! [start early]: start_early
 
-use super::locks::{PrivateLock, Turn, sleep, wake};
+mod process;
+mod serving;
+
+pub(crate) use serving::serve;
+
+use super::locks::{PrivateLock, Turn, sleep};
 use super::segment::{Next, Segment};
-use super::settings::set;
-use super::state::{is_in_recovery, own_process};
+use super::state::is_in_recovery;
 use crate::pg::errors::{Result, internal};
-use pgrx::bgworkers::{
-    BackgroundWorker, BackgroundWorkerBuilder, BackgroundWorkerStatus, DynamicBackgroundWorker,
-};
-use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
-use pgrx::prelude::*;
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use process::{Process, State};
+use std::cell::RefCell;
 use std::ffi::CStr;
-use std::fmt;
 use std::time::{Duration, Instant};
 
 /// How long to look for a slot after waiting longer than that for one's turn to look.
@@ -34,15 +35,8 @@ const LAST_LOOK: Duration = Duration::from_millis(500);
 /// caller itself may hold a lock on a system catalog.
 const START_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long a worker stays: a few times what starting another one takes. It holds a slot meanwhile.
-const STAY: Duration = Duration::from_millis(50);
-
 /// How long to sleep at most before one looks whether there is an answer: the worker wakes who waits.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// How long the worker waits for a lock that another transaction holds. The caller waits for the
-/// worker, which no deadlock detector sees, so this has to end by itself.
-const LOCK_TIMEOUT: &CStr = c"5s";
 
 /// What workers do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +56,6 @@ impl Work {
         }
     }
 }
-
-/// The workers' function, by which PostgreSQL finds it in the library. It [serves](serve).
-const FUNCTION: &str = "pg_dp_worker_main";
 
 /// What workers are sent for.
 pub(crate) struct Errand {
@@ -95,110 +86,88 @@ impl From<ErrorReport> for Unanswered {
 
 type Answered<T> = std::result::Result<T, Unanswered>;
 
-/// A worker that waits for a moment for a message. It ends when the value goes.
-pub(crate) struct Staying {
-    worker: Option<DynamicBackgroundWorker>,
-    segment: Option<Segment>,
+/// A worker that waits for a moment for the session's next message.
+struct Staying {
+    process: Process,
+    /// That of its last message, mapped until the session ends.
+    segment: Segment,
 }
 
-impl fmt::Debug for Staying {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Staying")
-    }
-}
-
-impl Drop for Staying {
-    fn drop(&mut self) {
-        let Some(segment) = self.segment.take() else { return };
-        segment.end();
-        // an error may have come from where locks are held that these need: its handling detaches
-        // the segment, and the worker sees for itself
-        if !std::thread::panicking() {
-            if let Some(Ok(process)) = self.worker.as_ref().map(DynamicBackgroundWorker::pid) {
-                wake(process);
-            }
-            segment.detach();
-        }
-    }
+thread_local! {
+    static STAYING: RefCell<Option<Staying>> = const { RefCell::new(None) };
 }
 
 /// Has a worker start whose first message follows in a moment, so that the caller can look at what is
-/// public meanwhile. None where no slot is free: then one is waited for when there is a message.
-pub(crate) fn start_early(errand: &Errand) -> Result<Option<Staying>> {
-    if is_in_recovery() {
-        return Ok(None);
+/// public meanwhile. Where no slot is free one is waited for when there is a message.
+pub(crate) fn start_early(errand: &Errand) -> Result<()> {
+    if is_in_recovery() || STAYING.with_borrow(|staying| staying.as_ref().is_some_and(is_there)) {
+        return Ok(());
     }
-    let segment = Segment::create(errand.work as u32, &[], true)?;
-    let worker = try_to_start(errand, segment.handle());
-    Ok(worker.map(|worker| Staying { worker: Some(worker), segment: Some(segment) }))
+    let segment = Segment::create(errand.work as u32, &[])?;
+    match Process::start(errand.work, &segment) {
+        Some(process) => stay(Staying { process, segment }),
+        None => segment.detach(),
+    }
+    Ok(())
 }
 
-/// Sends a message to a new worker, and returns its answer. Errands with the same number `whose`
-/// take turns; all who look for a free slot queue for it.
+fn is_there(staying: &Staying) -> bool {
+    matches!(staying.segment.next(), Next::NothingYet)
+        && !matches!(staying.process.state(), State::Ended)
+}
+
+/// Keeps the worker for the session's next message; one that was kept before may end.
+fn stay(staying: Staying) {
+    staying.segment.keep();
+    if let Some(Staying { process, segment }) = STAYING.replace(Some(staying)) {
+        segment.give_back();
+        segment.end();
+        process.wake();
+        segment.detach();
+    }
+}
+
+/// Sends a message to a worker, and returns its answer. Errands with the same number `whose` take
+/// turns; all who look for a free slot queue for it.
 pub(crate) fn ask(errand: &Errand, whose: i64, message: &[u8]) -> Answered<Vec<u8>> {
-    ask_next(None, errand, whose, message)
-}
-
-/// The same, of the worker that stays, if it is still there.
-pub(crate) fn ask_next(
-    staying: Option<Staying>,
-    errand: &Errand,
-    whose: i64,
-    message: &[u8],
-) -> Answered<Vec<u8>> {
-    send(staying, errand, whose, message, false).map(|(answer, _)| answer)
-}
-
-/// The same, and it stays for the next message.
-pub(crate) fn ask_and_keep(
-    staying: Option<Staying>,
-    errand: &Errand,
-    whose: i64,
-    message: &[u8],
-) -> Answered<(Vec<u8>, Staying)> {
-    send(staying, errand, whose, message, true)
-}
-
-fn send(
-    staying: Option<Staying>,
-    errand: &Errand,
-    whose: i64,
-    message: &[u8],
-    stays: bool,
-) -> Answered<(Vec<u8>, Staying)> {
     if is_in_recovery() {
         return Err(Unanswered::Standby);
     }
     let _turn = Turn::take(errand.turn, whose as u64);
-    let segment = Segment::create(errand.work as u32, message, stays)?;
+    let segment = Segment::create(errand.work as u32, message)?;
+    let staying = STAYING.take();
     let mut worker = None;
-    if let Some(mut staying) = staying
-        && let Some(before) = &staying.segment
-        && before.go_on_with(&segment)
-    {
-        if let Some(Ok(process)) = staying.worker.as_ref().map(DynamicBackgroundWorker::pid) {
-            wake(process);
+    if let Some(Staying { process, segment: before }) = staying {
+        // from here on the resource owner detaches it, should this fail
+        before.give_back();
+        if before.go_on_with(&segment) {
+            process.wake();
+            wait(&process, &segment)?;
+            worker = Some(process);
         }
-        wait(&mut staying.worker, &segment)?;
-        worker = staying.worker.take();
+        before.detach();
     }
     // one that has ended before it began has done nothing
-    if !segment.has_started() {
-        worker = Some(start(errand, segment.handle())?);
-        wait(&mut worker, &segment)?;
-    }
-    let answer = segment.take_answer();
-    let staying = Staying { worker, segment: Some(segment) };
-    Ok((answer.ok_or(Unanswered::Failed)?, staying))
+    let process = match worker {
+        Some(process) if segment.has_started() => process,
+        _ => {
+            let process = start(errand, &segment)?;
+            wait(&process, &segment)?;
+            process
+        }
+    };
+    let answer = segment.take_answer().ok_or(Unanswered::Failed)?;
+    stay(Staying { process, segment });
+    Ok(answer)
 }
 
-fn start(errand: &Errand, segment: pg_sys::dsm_handle) -> Answered<DynamicBackgroundWorker> {
+fn start(errand: &Errand, segment: &Segment) -> Answered<Process> {
     let begin = Instant::now();
     let _turn = Turn::take(PrivateLock::WorkerSlot, 0);
     let deadline = (begin + errand.patience).max(Instant::now() + LAST_LOOK);
     loop {
-        match try_to_start(errand, segment) {
-            Some(worker) => return Ok(worker),
+        match Process::start(errand.work, segment) {
+            Some(process) => return Ok(process),
             None if Instant::now() < deadline => {
                 pgrx::check_for_interrupts!();
                 std::thread::sleep(Duration::from_millis(5));
@@ -208,22 +177,9 @@ fn start(errand: &Errand, segment: pg_sys::dsm_handle) -> Answered<DynamicBackgr
     }
 }
 
-/// None if no slot is free.
-fn try_to_start(errand: &Errand, segment: pg_sys::dsm_handle) -> Option<DynamicBackgroundWorker> {
-    BackgroundWorkerBuilder::new(&errand.work.name().to_string_lossy())
-        .set_library("pg_dp")
-        .set_function(FUNCTION)
-        .enable_spi_access()
-        .set_restart_time(None)
-        .set_notify_pid(own_process())
-        .set_argument(Some(pg_sys::Datum::from(segment)))
-        .load_dynamic()
-        .ok()
-}
-
 /// Waits until the worker has answered or has ended, and ends it if it does not get into the
 /// database.
-fn wait(worker: &mut Option<DynamicBackgroundWorker>, segment: &Segment) -> Result<()> {
+fn wait(process: &Process, segment: &Segment) -> Result<()> {
     let begin = Instant::now();
     while !segment.has_answer() {
         let left = match segment.has_started() {
@@ -231,111 +187,14 @@ fn wait(worker: &mut Option<DynamicBackgroundWorker>, segment: &Segment) -> Resu
             false => START_PATIENCE.saturating_sub(begin.elapsed()),
         };
         if left.is_zero() {
-            let ended = worker.take().map(|worker| worker.terminate().wait_for_shutdown());
-            return ended.unwrap_or(Ok(())).map_err(|_| internal("the postmaster died"));
+            return process.end().map_err(|_| internal("the postmaster died"));
         }
-        match worker.as_ref().map(DynamicBackgroundWorker::pid) {
-            Some(Ok(_) | Err(BackgroundWorkerStatus::NotYetStarted)) => {
+        match process.state() {
+            State::Runs | State::Starts => {
                 sleep(left, pg_sys::WaitEventIPC::WAIT_EVENT_BGWORKER_SHUTDOWN)
             }
-            _ => break, // it has ended
+            State::Ended => break,
         }
     }
     Ok(())
-}
-
-unsafe extern "C-unwind" {
-    /// PostgreSQL's handler of SIGTERM in sessions (tcop/tcopprot.h); pgrx only has it wrapped.
-    fn die(signal: std::ffi::c_int);
-}
-
-/// What a worker's function does: it answers the message in one transaction, and commits before the
-/// answer is given; then it may stay for another message. `argument`: the function's.
-///
-/// Any error ends it without an answer.
-pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) {
-    take_signals();
-    let mut next = Segment::attach(argument.value() as pg_sys::dsm_handle).unwrap_or_report();
-    let Some(first) = &next else {
-        return; // the caller is gone
-    };
-    BackgroundWorker::connect_worker_to_spi_by_oid(Some(first.database()), None);
-    settle();
-    while let Some(segment) = next {
-        // the first message of one that was started early is in the next segment
-        if !segment.message().is_empty() {
-            answer_one(&segment, answer);
-        }
-        next = wait_for_next(&segment);
-    }
-}
-
-fn answer_one(segment: &Segment, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) {
-    let Some(work) = Work::ALL.into_iter().find(|work| *work as u32 == segment.work()) else {
-        return;
-    };
-    set(c"application_name", work.name());
-    segment.start();
-    // an error is raised inside, or the transaction would commit what was done before it
-    let message = segment.message();
-    let answer = BackgroundWorker::transaction(|| {
-        let answer = answer(work, message).unwrap_or_report();
-        if !segment.has_room(&answer) {
-            pgrx::error!("pg_dp: there is no room for the answer");
-        }
-        answer
-    });
-    segment.put_answer(&answer);
-    wake(segment.caller());
-}
-
-/// The next segment, if the session has one in time. No transaction is open, and no lock held.
-fn wait_for_next(segment: &Segment) -> Option<Segment> {
-    let begin = Instant::now();
-    while segment.stays() {
-        let left = STAY.saturating_sub(begin.elapsed());
-        match segment.next() {
-            Next::Message(handle) => {
-                let next = Segment::attach(handle).unwrap_or_report();
-                // one that was there before may have got the number of one that is gone
-                return next.filter(|next| {
-                    (next.caller(), next.database()) == (segment.caller(), segment.database())
-                });
-            }
-            Next::NothingMore => break,
-            Next::NothingYet if left.is_zero() => _ = segment.end(), // unless one has come just now
-            Next::NothingYet => sleep(left, pg_sys::PG_WAIT_EXTENSION),
-        }
-    }
-    None
-}
-
-/// What PostgreSQL leaves to a worker: to handle signals, and to own what outlives a transaction.
-fn take_signals() {
-    // SAFETY: a worker does so once, when it starts. The handler is the server's own: pgrx's would
-    // leave pg_terminate_backend without effect.
-    unsafe {
-        #[cfg(not(feature = "pg18"))]
-        pg_sys::pqsignal(pg_sys::SIGTERM as i32, Some(die));
-        #[cfg(feature = "pg18")]
-        pg_sys::pqsignal_be(pg_sys::SIGTERM as i32, Some(die));
-        pg_sys::BackgroundWorkerUnblockSignals();
-        pg_sys::CurrentResourceOwner =
-            pg_sys::ResourceOwnerCreate(std::ptr::null_mut(), c"pg_dp".as_ptr());
-    }
-}
-
-/// Settings that the work relies on, whatever the database's or the role's defaults are.
-fn settle() {
-    set(c"search_path", c"pg_catalog, pg_temp");
-    set(c"default_transaction_isolation", c"read committed");
-    set(c"default_transaction_read_only", c"off");
-    set(c"lock_timeout", LOCK_TIMEOUT);
-    #[cfg(any(feature = "pg17", feature = "pg18"))]
-    set(c"transaction_timeout", c"0");
-    // a charge that a crash could undo would be no charge, and a release that one could undo would
-    // be made anew, with other numbers, when the first ones have been seen
-    set(c"synchronous_commit", c"on");
-    // the rows of a release that could not be stored are for nobody, and no error is to quote them
-    set(c"log_error_verbosity", c"terse");
 }
