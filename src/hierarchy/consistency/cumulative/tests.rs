@@ -65,11 +65,10 @@ impl Case {
         &self,
         mut f: impl FnMut(&NoisyCounts, KnownTotals) -> Result<(), TestCaseError>,
     ) -> Result<(), TestCaseError> {
-        // a region's must not be 100 times those of the leaves below it: the gap would be larger
-        let regions = self.weights.iter().take(self.tree.regions().len());
-        let of_regions: Vec<f64> = regions.map(|weight| weight.powf(0.25)).collect();
+        // no tree has more regions than cells
+        let of_regions = &self.weights[..self.tree.regions().len()];
         for weights in
-            [Weights::Equal, Weights::OfRegions(&of_regions), Weights::OfCells(&self.weights)]
+            [Weights::Equal, Weights::OfRegions(of_regions), Weights::OfCells(&self.weights)]
         {
             let noisy = NoisyCounts::new(&self.tree, self.sizes, &self.values, weights);
             f(&noisy, KnownTotals::Root(self.totals[0]))?;
@@ -236,12 +235,17 @@ fn weights() -> impl Strategy<Value = f64> {
     prop_oneof![Just(1.0), 0.01f64..10.0, (-3i32..=3).prop_map(|e| 10f64.powi(e))]
 }
 
+/// No region weighs 18 times as much as a leaf below it: the gap is promised up to 100 times or so.
+fn mild_weights() -> impl Strategy<Value = f64> {
+    weights().prop_map(|weight| weight.powf(0.25))
+}
+
 proptest! {
     #![proptest_config(Config::with_cases(2000))]
 
     #[test]
     fn every_constraint_holds_and_the_gap_is_as_promised(
-        case in cases(0..5, 1..9, 1..9, small_values(), weights(), 0..6),
+        case in cases(0..5, 1..9, 1..9, small_values(), mild_weights(), 0..6),
     ) {
         case.for_each_variant(|noisy, totals| {
             let fit = cumulative(noisy, totals);
