@@ -241,7 +241,7 @@ fn mild_weights() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
-    #![proptest_config(Config::with_cases(2000))]
+    #![proptest_config(Config::with_cases(40000))]
 
     #[test]
     fn every_constraint_holds_and_the_gap_is_as_promised(
