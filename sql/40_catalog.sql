@@ -309,14 +309,16 @@ CREATE TABLE dp.release_measurement (
 COMMENT ON TABLE dp.release_measurement IS
     'what was measured of regions and is kept, which dp.release_measurements shows';
 
--- At the end of the transaction that stores or publishes it.
+-- At the end of the transaction that stores or publishes it. Not where others have filled half of what is for sessions
+-- to hear: once that is full, no transaction that tells can be committed.
 CREATE FUNCTION dp.tell_published(release bigint) RETURNS void
     LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     SELECT pg_catalog.pg_notify('pg_dp_published', pg_catalog.jsonb_build_object(
                'dataset', r.dataset_name, 'release', r.name)::text)
       FROM dp.release AS r
-     WHERE r.id = tell_published.release AND r.released_at IS NOT NULL AND r.status = 'published';
+     WHERE r.id = tell_published.release AND r.released_at IS NOT NULL AND r.status = 'published'
+       AND pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5;
 END;
 COMMENT ON FUNCTION dp.tell_published(bigint) IS
     'tells who has said LISTEN pg_dp_published that a release can be read';

@@ -152,6 +152,18 @@ CREATE UNIQUE INDEX scope_place ON dp.scope (dataset, place);
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';
 
+-- At the end of the transaction that stores or publishes it. Not where others have filled half of what is for sessions
+-- to hear: once that is full, no transaction that tells can be committed.
+CREATE OR REPLACE FUNCTION dp.tell_published(release bigint) RETURNS void
+    LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT pg_catalog.pg_notify('pg_dp_published', pg_catalog.jsonb_build_object(
+               'dataset', r.dataset_name, 'release', r.name)::text)
+      FROM dp.release AS r
+     WHERE r.id = tell_published.release AND r.released_at IS NOT NULL AND r.status = 'published'
+       AND pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5;
+END;
+
 CREATE TABLE dp.release_grid (
     release bigint PRIMARY KEY REFERENCES dp.release,
     grid @extschema@.dp_grid NOT NULL

@@ -47,17 +47,25 @@ impl PrivateLock {
     }
 }
 
-/// A right that one session has at a time; the others queue for it.
+/// A right that one session has at a time; the others queue for it. It must not be held until the
+/// caller's transaction ends, and is given back before.
 ///
-/// A session-level lock, since it must not be held until the caller's transaction ends.
-pub(crate) struct Turn(pg_sys::LOCKTAG);
+/// Not a lock of the session's all the same: one that is granted just when its wait is cancelled
+/// is nobody's value, and only the end of a transaction would give it back.
+pub(crate) struct Turn {
+    tag: pg_sys::LOCKTAG,
+    owner: pg_sys::ResourceOwner,
+}
 
 impl Turn {
     pub(super) fn take(kind: PrivateLock, key: u64) -> Turn {
         let tag = kind.tag(key);
-        // SAFETY: copies the tag. What is locked is given back when the value goes.
-        unsafe { pg_sys::LockAcquire(&tag, EXCLUSIVE, true, false) };
-        Turn(tag)
+        // SAFETY: copies the tag. The lock is the current owner's, which outlives what it calls.
+        let owner = unsafe {
+            pg_sys::LockAcquire(&tag, EXCLUSIVE, false, false);
+            pg_sys::CurrentResourceOwner
+        };
+        Turn { tag, owner }
     }
 
     /// A turn with a name. Who has it must not wait for a client meanwhile: others queue for as
@@ -69,8 +77,15 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // SAFETY: the lock was taken when the value was made, and is given back once.
-        unsafe { pg_sys::LockRelease(&self.0, EXCLUSIVE, true) };
+        // SAFETY: the lock was taken when the value was made, by an owner that is there until the
+        // command ends or has failed, and is given back once. An error may have struck while
+        // another owner was the current one.
+        unsafe {
+            let current = pg_sys::CurrentResourceOwner;
+            pg_sys::CurrentResourceOwner = self.owner;
+            pg_sys::LockRelease(&self.tag, EXCLUSIVE, false);
+            pg_sys::CurrentResourceOwner = current;
+        }
     }
 }
 

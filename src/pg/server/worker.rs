@@ -17,7 +17,7 @@ mod serving;
 
 pub(crate) use serving::serve;
 
-use super::locks::{PrivateLock, Turn, sleep};
+use super::locks::{PrivateLock, Turn, is_taken, sleep};
 use super::segment::{Next, Segment};
 use super::state::is_in_recovery;
 use crate::pg::errors::{Result, internal};
@@ -98,9 +98,11 @@ thread_local! {
 }
 
 /// Has a worker start whose first message follows in a moment, so that the caller can look at what is
-/// public meanwhile. Where no slot is free one is waited for when there is a message.
+/// public meanwhile. Where no slot is free, or others queue for one, it is waited for when there is
+/// a message.
 pub(crate) fn start_early(errand: &Errand) -> Result<()> {
-    if is_in_recovery() || STAYING.with_borrow(|staying| staying.as_ref().is_some_and(is_there)) {
+    let has_one = || STAYING.with_borrow(|staying| staying.as_ref().is_some_and(is_there));
+    if is_in_recovery() || has_one() || is_taken(PrivateLock::WorkerSlot, 0) {
         return Ok(());
     }
     let segment = Segment::create(errand.work as u32, &[])?;
@@ -127,6 +129,15 @@ fn stay(staying: Staying) {
     }
 }
 
+/// Nobody waits for the answer any more, so that the worker is not to stay after it.
+struct Unheard<'a>(&'a Segment);
+
+impl Drop for Unheard<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 /// Sends a message to a worker, and returns its answer. Errands with the same number `whose` take
 /// turns; all who look for a free slot queue for it.
 pub(crate) fn ask(errand: &Errand, whose: i64, message: &[u8]) -> Answered<Vec<u8>> {
@@ -135,6 +146,7 @@ pub(crate) fn ask(errand: &Errand, whose: i64, message: &[u8]) -> Answered<Vec<u
     }
     let _turn = Turn::take(errand.turn, whose as u64);
     let segment = Segment::create(errand.work as u32, message)?;
+    let unheard = Unheard(&segment);
     let staying = STAYING.take();
     let mut worker = None;
     if let Some(Staying { process, segment: before }) = staying {
@@ -157,6 +169,7 @@ pub(crate) fn ask(errand: &Errand, whose: i64, message: &[u8]) -> Answered<Vec<u
         }
     };
     let answer = segment.take_answer().ok_or(Unanswered::Failed)?;
+    std::mem::forget(unheard);
     stay(Staying { process, segment });
     Ok(answer)
 }
