@@ -21,7 +21,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci
+.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci site
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -173,6 +173,9 @@ oci: packages ## an image for volumes of extensions, which PostgreSQL 18 has, in
 	rm -rf "$(BUILT)/packages-$$major"; \
 	packaging/make "$(BUILT)/packages-$$major"; \
 	packaging/try_image "$(BUILT)/packages-$$major"/*.oci.tar
+
+site: ## the documentation as a site, by mdBook, which is built first, in target/site/html; every link of it is tried
+	@packaging/site $(BUILT)/site
 
 start: install
 	@pgrx-config/cluster start
