@@ -194,8 +194,13 @@ audit: packages testpackages start ## what each mechanism charges beside what it
 	@echo '==> the mechanisms' >&2
 	@tests/audit/run mechanisms
 	@echo '==> planting bugs, one after the other' >&2
-	@export PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' FOR_PG='$(FOR_PG)'; tests/audit/run bugs
-	@eval "$$(pgrx-config/cluster env)"; tests/audit/run server-bugs
+	@eval "$$(pgrx-config/cluster env)"; export PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' FOR_PG='$(FOR_PG)'; failed=; \
+	tests/audit/run server-bugs >$(BUILT)/audit/server-bugs 2>&1 & server=$$!; \
+	tests/audit/run bugs || failed=1; \
+	echo; \
+	wait $$server || failed=1; \
+	cat $(BUILT)/audit/server-bugs; \
+	[ -z "$$failed" ]
 
 proofs: ## lemmas about the samplers' integers, for all inputs, by a solver
 	@pgrx-config/packages proofs

@@ -32,10 +32,11 @@ impl Judged {
         self.0 += findings.len();
         let of_least = |a: &&Finding, b: &&Finding| a.lower_bound.total_cmp(&b.lower_bound);
         let Finding { lower_bound, estimate } = findings.iter().max_by(of_least).unwrap();
+        let lower_bound = lower_bound.max(0.0);
         let kind = if let Promise::Rho(_) = promise { "rho" } else { "epsilon" };
         let declared = promise.number();
         println!("estimated|{name}|{kind}|{declared:.6}|{lower_bound:.4}|{estimate:.4}|{ALPHA:e}");
-        assert!(*lower_bound <= declared, "{name}: {lower_bound} of {declared}");
+        assert!(lower_bound <= declared, "{name}: {lower_bound} of {declared}");
     }
 
     fn check(self, most: usize) {
