@@ -21,7 +21,7 @@ VERSIONS ?= 16 18
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci
+.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci site
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -174,6 +174,9 @@ oci: packages ## an image for volumes of extensions, which PostgreSQL 18 has, in
 	packaging/make "$(BUILT)/packages-$$major"; \
 	packaging/try_image "$(BUILT)/packages-$$major"/*.oci.tar
 
+site: ## the documentation as a site, by mdBook, which is built first, in target/site/html; every link of it is tried
+	@packaging/site $(BUILT)/site
+
 start: install
 	@pgrx-config/cluster start
 
@@ -191,8 +194,13 @@ audit: packages testpackages start ## what each mechanism charges beside what it
 	@echo '==> the mechanisms' >&2
 	@tests/audit/run mechanisms
 	@echo '==> planting bugs, one after the other' >&2
-	@export PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' FOR_PG='$(FOR_PG)'; tests/audit/run bugs
-	@eval "$$(pgrx-config/cluster env)"; tests/audit/run server-bugs
+	@eval "$$(pgrx-config/cluster env)"; export PGRX_PG_CONFIG_PATH='$(PG_CONFIG)' FOR_PG='$(FOR_PG)'; failed=; \
+	tests/audit/run server-bugs >$(BUILT)/audit/server-bugs 2>&1 & server=$$!; \
+	tests/audit/run bugs || failed=1; \
+	echo; \
+	wait $$server || failed=1; \
+	cat $(BUILT)/audit/server-bugs; \
+	[ -z "$$failed" ]
 
 proofs: ## lemmas about the samplers' integers, for all inputs, by a solver
 	@pgrx-config/packages proofs

@@ -5,9 +5,11 @@
 //! measured alone. How far that is apart, in units of the noise, is the privacy loss at those
 //! outcomes; where the number of measurements or their noise differs, it is infinite.
 //!
-//! It sees what passes the two places where numbers meet noise, on this thread: a
-//! [`LaplaceMechanism`](super::LaplaceMechanism) and a group of measurements of range sums. That the
-//! samplers keep their laws is for their own tests.
+//! A selection is replayed, too: what is taken is the recorded candidate.
+//!
+//! It sees what passes the places where numbers meet noise, on this thread: a
+//! [`LaplaceMechanism`](super::LaplaceMechanism), a group of measurements of range sums, and the
+//! selections of `structure_first`. That the samplers keep their laws is for their own tests.
 
 use super::accounting::{rho_of_gaussian, rho_of_pure};
 use std::cell::RefCell;
@@ -21,12 +23,20 @@ pub(crate) enum NoiseOf {
     Gaussian(f64),
 }
 
-/// A number that was measured.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Number {
-    exact: i64,
-    noise: NoiseOf,
-    noisy: i64,
+/// What was told of the data.
+#[derive(Debug, Clone)]
+pub(crate) enum Told {
+    Number {
+        exact: i64,
+        noise: NoiseOf,
+        noisy: i64,
+    },
+    /// The place of a candidate, by the least of their numbers, each lowered by geometric noise.
+    Least {
+        exact: Vec<i64>,
+        scale: f64,
+        place: usize,
+    },
 }
 
 /// Of two neighbours.
@@ -39,55 +49,88 @@ pub(crate) struct Distance {
 }
 
 struct Tape {
-    recorded: Vec<Number>,
-    numbers: Vec<Number>,
+    recorded: Vec<Told>,
+    told: Vec<Told>,
 }
 
 thread_local! {
     static TAPE: RefCell<Option<Tape>> = const { RefCell::new(None) };
 }
 
-/// What a release measures.
-pub(crate) fn record(release: impl FnOnce()) -> Vec<Number> {
+/// What a release tells.
+pub(crate) fn record(release: impl FnOnce()) -> Vec<Told> {
     replay(&[], release)
 }
 
-/// What a release measures if its noisy numbers are those.
-pub(crate) fn replay(recorded: &[Number], release: impl FnOnce()) -> Vec<Number> {
-    TAPE.set(Some(Tape { recorded: recorded.to_vec(), numbers: Vec::new() }));
+/// What a release tells if its noisy numbers and what it selects are those.
+pub(crate) fn replay(recorded: &[Told], release: impl FnOnce()) -> Vec<Told> {
+    TAPE.set(Some(Tape { recorded: recorded.to_vec(), told: Vec::new() }));
     release();
-    TAPE.take().expect("a tape").numbers
+    TAPE.take().expect("a tape").told
 }
 
 /// Where a number meets noise: the noisy number that stands.
 pub(crate) fn noisy(exact: i64, noise: NoiseOf, noisy: i64) -> i64 {
     TAPE.with_borrow_mut(|tape| {
-        let Some(Tape { recorded, numbers }) = tape else { return noisy };
-        let noisy = recorded.get(numbers.len()).map_or(noisy, |recorded| recorded.noisy);
-        numbers.push(Number { exact, noise, noisy });
+        let Some(Tape { recorded, told }) = tape else { return noisy };
+        let noisy = match recorded.get(told.len()) {
+            Some(Told::Number { noisy, .. }) => *noisy,
+            _ => noisy,
+        };
+        told.push(Told::Number { exact, noise, noisy });
         noisy
     })
 }
 
-/// How far what was measured of two neighbours is apart.
-pub(crate) fn distance(one: &[Number], other: &[Number]) -> Distance {
-    if one.len() != other.len() || one.iter().zip(other).any(|(a, b)| a.noise != b.noise) {
-        return Distance { epsilon: f64::INFINITY, rho: f64::INFINITY };
+/// Where the noisy least of some numbers is selected, with geometric noise of that scale: the place
+/// that stands.
+pub(crate) fn least(exact: Vec<i64>, scale: f64, place: usize) -> usize {
+    TAPE.with_borrow_mut(|tape| {
+        let Some(Tape { recorded, told }) = tape else { return place };
+        let place = match recorded.get(told.len()) {
+            Some(Told::Least { place, .. }) => *place,
+            _ => place,
+        };
+        told.push(Told::Least { exact, scale, place });
+        place
+    })
+}
+
+/// How far what two neighbours tell is apart.
+pub(crate) fn distance(one: &[Told], other: &[Told]) -> Distance {
+    let none = Distance { epsilon: 0.0, rho: 0.0 };
+    let all = Distance { epsilon: f64::INFINITY, rho: f64::INFINITY };
+    if one.len() != other.len() {
+        return all;
     }
-    let of_pair = |(a, b): (&Number, &Number)| {
-        let moved = a.exact.abs_diff(b.exact) as f64;
-        match a.noise {
-            _ if moved == 0.0 => Distance { epsilon: 0.0, rho: 0.0 },
-            NoiseOf::Laplace(scale) => {
-                Distance { epsilon: moved / scale, rho: rho_of_pure(moved / scale) }
-            }
-            NoiseOf::Gaussian(sigma) => {
-                Distance { epsilon: f64::INFINITY, rho: rho_of_gaussian(moved, sigma) }
+    let pure = |epsilon| Distance { epsilon, rho: rho_of_pure(epsilon) };
+    let of_pair = |(a, b): (&Told, &Told)| match (a, b) {
+        (Told::Number { exact: a, noise, .. }, Told::Number { exact: b, noise: of_b, .. })
+            if noise == of_b =>
+        {
+            let moved = a.abs_diff(*b) as f64;
+            match *noise {
+                _ if moved == 0.0 => none,
+                NoiseOf::Laplace(scale) => pure(moved / scale),
+                NoiseOf::Gaussian(sigma) => {
+                    Distance { epsilon: f64::INFINITY, rho: rho_of_gaussian(moved, sigma) }
+                }
             }
         }
+        // the one that is taken may move towards the others, and these towards it
+        (Told::Least { exact: a, scale, .. }, Told::Least { exact: b, scale: of_b, .. })
+            if scale == of_b && a.len() == b.len() =>
+        {
+            match a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).max() {
+                None | Some(0) => none,
+                Some(moved) => pure(2.0 * moved as f64 / scale),
+            }
+        }
+        _ => all,
     };
-    one.iter().zip(other).map(of_pair).fold(Distance { epsilon: 0.0, rho: 0.0 }, |sum, one| {
-        Distance { epsilon: sum.epsilon + one.epsilon, rho: sum.rho + one.rho }
+    one.iter().zip(other).map(of_pair).fold(none, |sum, one| Distance {
+        epsilon: sum.epsilon + one.epsilon,
+        rho: sum.rho + one.rho,
     })
 }
 
@@ -158,7 +201,11 @@ mod tests {
             assert!(epsilon == 0.75 || epsilon == 1.25, "{epsilon}");
             assert!(rho > 0.0 && rho < epsilon, "{rho}");
             let leaking = replay(&recorded, || adaptive(8, true));
-            if recorded[1].noise != leaking[1].noise {
+            let noise = |told: &[Told]| match told[1] {
+                Told::Number { noise, .. } => noise,
+                Told::Least { .. } => panic!("nothing is selected"),
+            };
+            if noise(&recorded) != noise(&leaking) {
                 assert_eq!(distance(&recorded, &leaking).epsilon, f64::INFINITY);
             }
         }

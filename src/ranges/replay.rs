@@ -104,10 +104,12 @@ fn no_sums_over_bins_are_farther_apart_than_is_charged() {
     check("optimal, unit of 3 rows, delta", 5, 3, &|| line(5, 3, DELTA, "optimal"));
 }
 
-/// Which buckets there are follows from noisy numbers; of 256 bins those of 4 and of 16.
+/// Which buckets there are follows from noisy numbers; of 256 bins those of 4 and of 16. Or where each
+/// of them begins is selected, of 64.
 #[test]
 fn no_buckets_are_farther_apart_than_is_charged() {
     check_with("aware", 256, 1, 9, &|| line(256, 1, 0.0, "aware"));
+    check("structure_first", 64, 1, &|| line(64, 1, 0.0, "structure_first"));
 }
 
 /// A row more of any amount, within its bounds or beyond.

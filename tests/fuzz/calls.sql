@@ -203,10 +203,10 @@ CREATE TABLE fuzz.last_seen (role text PRIMARY KEY, charge bigint);
 INSERT INTO fuzz.last_seen SELECT 'dp_test_' || r, (SELECT max(id) FROM dp.charge) FROM unnest('{owner,analyst,stranger}'::text[]) AS r;
 CREATE FUNCTION fuzz.note(n bigint, code text, message text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- of a call that was cancelled a worker may still charge
-    workers CONSTANT int[] := ARRAY(SELECT pid FROM pg_stat_activity WHERE code IN ('57014', '58030') AND backend_type LIKE 'pg\_dp %');
+    -- of a call that was cancelled a worker may still charge; one that stays for the next call has no transaction
+    busy CONSTANT timestamptz[] := ARRAY(SELECT xact_start FROM pg_stat_activity WHERE code IN ('57014', '58030') AND backend_type LIKE 'pg\_dp %');
 BEGIN
-    WHILE EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY (workers)) LOOP
+    WHILE EXISTS (SELECT FROM pg_stat_activity WHERE backend_type LIKE 'pg\_dp %' AND xact_start = ANY (busy)) LOOP
         PERFORM pg_sleep(0.002), pg_stat_clear_snapshot();
     END LOOP;
     INSERT INTO fuzz.outcome
@@ -215,9 +215,11 @@ BEGIN
     UPDATE fuzz.last_seen SET charge = (SELECT coalesce(max(id), 0) FROM dp.charge) WHERE role = session_user;
 END $$;
 
--- What psql is to do, as a role: each call in lines of its own, with its number before.
+-- What psql is to do, as a role: each call in lines of its own, with its number before. What is noted may not be cancelled, or
+-- its charges would count with the next one: on a busy machine a worker that is waited for takes its time.
 CREATE VIEW fuzz.script AS
-SELECT n, role, format(E'\\echo call %s\n%s\n%s;\n\\set code :SQLSTATE\n%s\nSELECT fuzz.note(%1$s, :''code'', :''LAST_ERROR_MESSAGE'');',
+SELECT n, role, format(E'\\echo call %s\n%s\n%s;\n\\set code :SQLSTATE\n%s\n'
+                       'BEGIN; SET LOCAL statement_timeout = 0; SELECT fuzz.note(%1$s, :''code'', :''LAST_ERROR_MESSAGE''); COMMIT;',
                        n, before, call, after) AS lines
   FROM fuzz.call;
 

@@ -28,6 +28,8 @@ use super::costs::Costs;
 use super::within;
 use crate::noise::{DiscreteLaplace, RandomWords, Scale, ScaleError};
 use crate::privacy::PrivacyLoss;
+#[cfg(test)]
+use crate::privacy::replay;
 use crate::ranges::buckets::Buckets;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::measurements::{MEASURED_LIMIT, Measurements};
@@ -131,7 +133,14 @@ impl Structure {
                 .paced()
                 .map(|(start, cost)| (cost.saturating_sub(self.noise.sample(words)), start));
             // no bucket is empty, so there is one to select
-            ends.push(noisy.min().map_or(buckets, |(_, start)| start));
+            let start = noisy.min().map_or(buckets, |(_, start)| start);
+            #[cfg(test)]
+            let start = {
+                let exact = candidates(&costs.until(end)[..end], &least[buckets - 1], buckets);
+                let exact = exact.map(|(_, cost)| cost).collect();
+                buckets + replay::least(exact, self.noise.scale(), start - buckets)
+            };
+            ends.push(start);
         }
         ends.push(0);
         ends.reverse();
@@ -158,6 +167,11 @@ impl Geometric {
     /// t = sensitivity / epsilon.
     fn new(sensitivity: u64, epsilon: f64) -> Result<Geometric, ScaleError> {
         Scale::new(sensitivity, epsilon).map(|scale| Geometric(DiscreteLaplace::new(scale)))
+    }
+
+    #[cfg(test)]
+    fn scale(&self) -> f64 {
+        self.0.scale().as_f64()
     }
 
     /// One exact draw: of the discrete Laplace law, with -1, -2, ... in place of 0, 1, ..., so that z has
