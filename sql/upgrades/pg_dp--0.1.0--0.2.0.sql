@@ -126,7 +126,7 @@ COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
 
 ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text,
     ADD COLUMN groups_per_unit integer CHECK (groups_per_unit > 0), ADD COLUMN regions oid,
-    ADD COLUMN regions_name text;
+    ADD COLUMN regions_name text, ADD COLUMN summits bytea DEFAULT '';
 
 DROP FUNCTION @extschema@.dp_coco_histogram(
     @extschema@.coco, float8, bigint, text, text, text);
@@ -164,8 +164,22 @@ CREATE TABLE dp.scope (
 
 CREATE UNIQUE INDEX scope_place ON dp.scope (dataset, place);
 
+-- For what counts in a part.
+CREATE INDEX scope_within ON dp.scope (dataset, (within[1]));
+
+CREATE INDEX scope_period ON dp.scope USING gist (period);
+
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';
+
+-- Which cells a dataset keeps, as a charge reads them and dp_verify_ledger checks.
+CREATE FUNCTION dp.summits(parts bytea) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_summits_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+REVOKE EXECUTE ON FUNCTION dp.summits(bytea) FROM PUBLIC;
+
+COMMENT ON FUNCTION dp.summits(bytea) IS
+    'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
 CREATE TABLE dp.release_grid (
     release bigint PRIMARY KEY REFERENCES dp.release,
@@ -266,7 +280,14 @@ BEGIN ATOMIC
                  GROUP BY e.dataset, e.cells, e.within
                 HAVING count(*) <> 2
                        OR (sum(e.side * e.n), sum(e.side * e.epsilon), sum(e.side * e.delta),
-                           sum(e.side * e.rho)) <> (0, 0, 0, 0)) AS u
+                           sum(e.side * e.rho)) <> (0, 0, 0, 0)
+                UNION ALL
+                SELECT d.id
+                  FROM dp.dataset AS d
+                 WHERE d.summits IS DISTINCT FROM
+                       dp.summits(coalesce((SELECT string_agg(int8send(s.id) || s.place || s.sums, '')
+                                              FROM dp.scope AS s WHERE s.dataset = d.id), ''))
+                       AND d.summits IS NOT NULL) AS u
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)
