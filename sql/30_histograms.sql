@@ -2,12 +2,13 @@
 
 CREATE FUNCTION @extschema@.dp_coco_histogram(
         h @extschema@.coco, epsilon float8, max_size bigint DEFAULT 10000,
-        method text DEFAULT 'auto', dataset text DEFAULT NULL, name text DEFAULT NULL)
+        method text DEFAULT 'auto', dataset text DEFAULT NULL, name text DEFAULT NULL,
+        within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS @extschema@.dp_coco
     AS 'MODULE_PATHNAME', 'dp_coco_histogram_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_coco_histogram(
-        @extschema@.coco, float8, bigint, text, text, text) IS
+        @extschema@.coco, float8, bigint, text, text, text, text[], text) IS
     'releases a histogram with epsilon-differential privacy for one entity more or less';
 
 CREATE FUNCTION @extschema@.dp_coco_histogram_add(internal, size bigint, epsilon float8)

@@ -77,7 +77,9 @@ CREATE TABLE dp.dataset (
     groups_per_unit integer CHECK (groups_per_unit > 0), -- where groups are private, which then
                              -- appear or vanish with a unit at most; NULL where they are public
     regions oid, -- the public table of regions, where groups are private
-    regions_name text
+    regions_name text,
+    summits bytea DEFAULT '' -- of the charges to parts, the sums that no cell exceeds, so that a
+                             -- charge need not read all; NULL where they are not kept
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
 -- What is counted for one replaces what was, whose bound on a unit's rows may be another.
@@ -152,8 +154,18 @@ CREATE TABLE dp.scope (
     releases bigint NOT NULL
 );
 CREATE UNIQUE INDEX scope_place ON dp.scope (dataset, place);
+-- For what counts in a part.
+CREATE INDEX scope_within ON dp.scope (dataset, (within[1]));
+CREATE INDEX scope_period ON dp.scope USING gist (period);
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';
+
+-- Which cells a dataset keeps, as a charge reads them and dp_verify_ledger checks.
+CREATE FUNCTION dp.summits(parts bytea) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_summits_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION dp.summits(bytea) FROM PUBLIC;
+COMMENT ON FUNCTION dp.summits(bytea) IS
+    'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
 CREATE FUNCTION dp.charge_entry(
         id bigint, epoch bigint, charged_at timestamptz, charged_by text, dataset bigint,

@@ -141,7 +141,14 @@ BEGIN ATOMIC
                  GROUP BY e.dataset, e.cells, e.within
                 HAVING count(*) <> 2
                        OR (sum(e.side * e.n), sum(e.side * e.epsilon), sum(e.side * e.delta),
-                           sum(e.side * e.rho)) <> (0, 0, 0, 0)) AS u
+                           sum(e.side * e.rho)) <> (0, 0, 0, 0)
+                UNION ALL
+                SELECT d.id
+                  FROM dp.dataset AS d
+                 WHERE d.summits IS DISTINCT FROM
+                       dp.summits(coalesce((SELECT string_agg(int8send(s.id) || s.place || s.sums, '')
+                                              FROM dp.scope AS s WHERE s.dataset = d.id), ''))
+                       AND d.summits IS NOT NULL) AS u
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)

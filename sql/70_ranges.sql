@@ -2,12 +2,13 @@
 
 CREATE FUNCTION @extschema@.dp_range_release(
         b @extschema@.bins, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
-        dataset text DEFAULT NULL, name text DEFAULT NULL)
+        dataset text DEFAULT NULL, name text DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS @extschema@.dp_ranges
     AS 'MODULE_PATHNAME', 'dp_range_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_release(
-        @extschema@.bins, float8, float8, text, text, text) IS
+        @extschema@.bins, float8, float8, text, text, text, text[], text) IS
     'releases counts of bins with (epsilon, delta)-differential privacy for one row more or less';
 
 CREATE FUNCTION @extschema@.dp_range_sum(r @extschema@.dp_ranges, range int8range) RETURNS float8

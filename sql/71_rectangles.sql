@@ -30,12 +30,13 @@ COMMENT ON FUNCTION @extschema@.dp_explain_rectangles(bigint, bigint, float8, fl
 
 CREATE FUNCTION @extschema@.dp_grid_release(
         g @extschema@.grid, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
-        dataset text DEFAULT NULL, name text DEFAULT NULL)
+        dataset text DEFAULT NULL, name text DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS @extschema@.dp_grid
     AS 'MODULE_PATHNAME', 'dp_grid_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_grid_release(
-        @extschema@.grid, float8, float8, text, text, text) IS
+        @extschema@.grid, float8, float8, text, text, text, text[], text) IS
     'releases counts of cells with (epsilon, delta)-differential privacy for one row more or less';
 
 CREATE FUNCTION @extschema@.dp_rectangle_sum(

@@ -67,13 +67,13 @@ COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
 CREATE FUNCTION @extschema@.dp_region_range_release(
         dataset text, bins_column text, bounds int8range, epsilon float8, delta float8 DEFAULT 0,
         method text DEFAULT 'auto', budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
-        max_amount bigint DEFAULT 1)
+        max_amount bigint DEFAULT 1, within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], ranges @extschema@.dp_ranges)
     AS 'MODULE_PATHNAME', 'dp_region_range_release_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_region_range_release(
-        text, text, int8range, float8, float8, text, float8[], text, bigint)
+        text, text, int8range, float8, float8, text, float8[], text, bigint, text[], text)
     IS 'releases counts of bins of each region, which were counted elsewhere';
 
 CREATE FUNCTION @extschema@.dp_explain_region_ranges(

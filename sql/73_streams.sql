@@ -3,32 +3,32 @@
 
 CREATE FUNCTION @extschema@.dp_stream_create(
         dataset text, stream text, time_column text, start date, bin_width interval, horizon bigint,
-        epsilon float8, delta float8 DEFAULT 0)
+        epsilon float8, delta float8 DEFAULT 0, within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_stream_create_of_dates_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_stream_create(
-        text, text, text, date, interval, bigint, float8, float8) IS
+        text, text, text, date, interval, bigint, float8, float8, text[], text) IS
     'charges a counter of rows by their dates, of all that it will ever release';
 
 CREATE FUNCTION @extschema@.dp_stream_create(
         dataset text, stream text, time_column text, start timestamp, bin_width interval, horizon bigint,
-        epsilon float8, delta float8 DEFAULT 0)
+        epsilon float8, delta float8 DEFAULT 0, within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_stream_create_of_timestamps_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_stream_create(
-        text, text, text, timestamp, interval, bigint, float8, float8) IS
+        text, text, text, timestamp, interval, bigint, float8, float8, text[], text) IS
     'charges a counter of rows by their timestamps, of all that it will ever release';
 
 CREATE FUNCTION @extschema@.dp_stream_create(
         dataset text, stream text, time_column text, start timestamptz, bin_width interval, horizon bigint,
-        epsilon float8, delta float8 DEFAULT 0)
+        epsilon float8, delta float8 DEFAULT 0, within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_stream_create_of_timestamptzs_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_stream_create(
-        text, text, text, timestamptz, interval, bigint, float8, float8) IS
+        text, text, text, timestamptz, interval, bigint, float8, float8, text[], text) IS
     'charges a counter of rows by their timestamps with time zone, of all that it will ever release';
 
 CREATE FUNCTION @extschema@.dp_stream_tick(dataset text, stream text)

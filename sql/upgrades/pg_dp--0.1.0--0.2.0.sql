@@ -126,7 +126,22 @@ COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
 
 ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text,
     ADD COLUMN groups_per_unit integer CHECK (groups_per_unit > 0), ADD COLUMN regions oid,
-    ADD COLUMN regions_name text;
+    ADD COLUMN regions_name text, ADD COLUMN summits bytea DEFAULT '';
+
+DROP FUNCTION @extschema@.dp_coco_histogram(
+    @extschema@.coco, float8, bigint, text, text, text);
+
+CREATE FUNCTION @extschema@.dp_coco_histogram(
+        h @extschema@.coco, epsilon float8, max_size bigint DEFAULT 10000,
+        method text DEFAULT 'auto', dataset text DEFAULT NULL, name text DEFAULT NULL,
+        within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS @extschema@.dp_coco
+    AS 'MODULE_PATHNAME', 'dp_coco_histogram_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_coco_histogram(
+        @extschema@.coco, float8, bigint, text, text, text, text[], text) IS
+    'releases a histogram with epsilon-differential privacy for one entity more or less';
 
 -- What was charged to parts of a dataset, which share its budget where no row lies in two of them.
 CREATE TABLE dp.scope (
@@ -149,6 +164,11 @@ CREATE TABLE dp.scope (
 
 CREATE UNIQUE INDEX scope_place ON dp.scope (dataset, place);
 
+-- For what counts in a part.
+CREATE INDEX scope_within ON dp.scope (dataset, (within[1]));
+
+CREATE INDEX scope_period ON dp.scope USING gist (period);
+
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';
 
@@ -163,6 +183,15 @@ BEGIN ATOMIC
      WHERE r.id = tell_published.release AND r.released_at IS NOT NULL AND r.status = 'published'
        AND pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5;
 END;
+
+-- Which cells a dataset keeps, as a charge reads them and dp_verify_ledger checks.
+CREATE FUNCTION dp.summits(parts bytea) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'dp_summits_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+REVOKE EXECUTE ON FUNCTION dp.summits(bytea) FROM PUBLIC;
+
+COMMENT ON FUNCTION dp.summits(bytea) IS
+    'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
 CREATE TABLE dp.release_grid (
     release bigint PRIMARY KEY REFERENCES dp.release,
@@ -263,7 +292,14 @@ BEGIN ATOMIC
                  GROUP BY e.dataset, e.cells, e.within
                 HAVING count(*) <> 2
                        OR (sum(e.side * e.n), sum(e.side * e.epsilon), sum(e.side * e.delta),
-                           sum(e.side * e.rho)) <> (0, 0, 0, 0)) AS u
+                           sum(e.side * e.rho)) <> (0, 0, 0, 0)
+                UNION ALL
+                SELECT d.id
+                  FROM dp.dataset AS d
+                 WHERE d.summits IS DISTINCT FROM
+                       dp.summits(coalesce((SELECT string_agg(int8send(s.id) || s.place || s.sums, '')
+                                              FROM dp.scope AS s WHERE s.dataset = d.id), ''))
+                       AND d.summits IS NOT NULL) AS u
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)
@@ -295,6 +331,21 @@ CREATE FUNCTION @extschema@.dp_hierarchy_release(
 COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
         text, float8, text[], text, bigint, float8[], text, boolean, text[], text)
     IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';
+
+DROP FUNCTION @extschema@.dp_range_release(
+    @extschema@.bins, float8, float8, text, text, text);
+
+CREATE FUNCTION @extschema@.dp_range_release(
+        b @extschema@.bins, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
+        dataset text DEFAULT NULL, name text DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
+    RETURNS @extschema@.dp_ranges
+    AS 'MODULE_PATHNAME', 'dp_range_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_range_release(
+        @extschema@.bins, float8, float8, text, text, text, text[], text) IS
+    'releases counts of bins with (epsilon, delta)-differential privacy for one row more or less';
 
 DROP FUNCTION @extschema@.dp_range_sums(
     text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric,
@@ -378,13 +429,14 @@ COMMENT ON FUNCTION @extschema@.dp_range_sums(
 
 CREATE FUNCTION @extschema@.dp_grid_release(
         g @extschema@.grid, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
-        dataset text DEFAULT NULL, name text DEFAULT NULL)
+        dataset text DEFAULT NULL, name text DEFAULT NULL, within text[] DEFAULT '{}',
+        period text DEFAULT NULL)
     RETURNS @extschema@.dp_grid
     AS 'MODULE_PATHNAME', 'dp_grid_release_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_grid_release(
-        @extschema@.grid, float8, float8, text, text, text) IS
+        @extschema@.grid, float8, float8, text, text, text, text[], text) IS
     'releases counts of cells with (epsilon, delta)-differential privacy for one row more or less';
 
 CREATE FUNCTION @extschema@.dp_rectangle_sum(
@@ -522,15 +574,57 @@ COMMENT ON FUNCTION @extschema@.dp_unnest(@extschema@.dp_grid) IS
 CREATE FUNCTION @extschema@.dp_region_range_release(
         dataset text, bins_column text, bounds int8range, epsilon float8, delta float8 DEFAULT 0,
         method text DEFAULT 'auto', budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
-        max_amount bigint DEFAULT 1)
+        max_amount bigint DEFAULT 1, within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], ranges @extschema@.dp_ranges)
     AS 'MODULE_PATHNAME', 'dp_region_range_release_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_region_range_release(
-        text, text, int8range, float8, float8, text, float8[], text, bigint)
+        text, text, int8range, float8, float8, text, float8[], text, bigint, text[], text)
     IS 'releases counts of bins of each region, which were counted elsewhere';
+
+DROP FUNCTION @extschema@.dp_stream_create(
+    text, text, text, date, interval, bigint, float8, float8);
+
+CREATE FUNCTION @extschema@.dp_stream_create(
+        dataset text, stream text, time_column text, start date, bin_width interval, horizon bigint,
+        epsilon float8, delta float8 DEFAULT 0, within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_stream_create_of_dates_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_stream_create(
+        text, text, text, date, interval, bigint, float8, float8, text[], text) IS
+    'charges a counter of rows by their dates, of all that it will ever release';
+
+DROP FUNCTION @extschema@.dp_stream_create(
+    text, text, text, timestamp, interval, bigint, float8, float8);
+
+CREATE FUNCTION @extschema@.dp_stream_create(
+        dataset text, stream text, time_column text, start timestamp, bin_width interval, horizon bigint,
+        epsilon float8, delta float8 DEFAULT 0, within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_stream_create_of_timestamps_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_stream_create(
+        text, text, text, timestamp, interval, bigint, float8, float8, text[], text) IS
+    'charges a counter of rows by their timestamps, of all that it will ever release';
+
+DROP FUNCTION @extschema@.dp_stream_create(
+    text, text, text, timestamptz, interval, bigint, float8, float8);
+
+CREATE FUNCTION @extschema@.dp_stream_create(
+        dataset text, stream text, time_column text, start timestamptz, bin_width interval, horizon bigint,
+        epsilon float8, delta float8 DEFAULT 0, within text[] DEFAULT '{}', period text DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_stream_create_of_timestamptzs_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION @extschema@.dp_stream_create(
+        text, text, text, timestamptz, interval, bigint, float8, float8, text[], text) IS
+    'charges a counter of rows by their timestamps with time zone, of all that it will ever release';
 
 -- Owners see their datasets, grants and charges, grantees what they may use and spent; what was
 -- released is for everyone.

@@ -20,4 +20,4 @@ pub use division::{best_parts, equal_parts};
 pub use epsilon::{Epsilon, EpsilonError, ShareError};
 pub use laplace_mechanism::LaplaceMechanism;
 pub use loss::{GaussianLoss, PrivacyLoss};
-pub use scopes::{Cells, Fullest, Limits, Period, Rule, Scope, Scopes, Spent, place};
+pub use scopes::{Cells, Fullest, Limits, Period, Rule, Scope, Scopes, Spent, Summits, place};

@@ -47,10 +47,10 @@ impl Dataset {
                 "Which of them lie in a part is private, too: within and period need public groups.",
             )?;
         }
-        if !part.is_all() && (self.source.size_column.is_some() || self.counted.is_some()) {
+        if !part.is_all() && self.counted.is_some() {
             return Err(invalid(
-                "within and period have no meaning for a dataset with size_column or leaves",
-                "They are for datasets whose rows are the entities.",
+                "within and period have no meaning for a dataset with leaves",
+                "They are for datasets whose rows are the entities, or count those of a group.",
             ));
         }
         if !part.within.is_empty() && self.source.groups.is_none() {
@@ -62,6 +62,19 @@ impl Dataset {
         }
         self.source.part = part;
         Ok(self)
+    }
+
+    /// Error: a period is asked for, and no table says which groups there are.
+    pub(crate) fn check_groups_listed(&self) -> Result<()> {
+        if self.source.groups.is_some() {
+            return Ok(());
+        }
+        // that groups occur at all is what their owner declared public, not when
+        Err(invalid(
+            format!("period: dataset \"{}\" has no table of groups", self.name),
+            "Which groups there are in a period would be told without noise. Declare the dataset \
+             with groups => '...', a public table.",
+        ))
     }
 
     /// None for a range without an end.
@@ -95,4 +108,16 @@ impl Dataset {
         let is_all = ends == BinRange { lower: None, upper: None };
         Ok((!is_all).then_some(PeriodRange { ends, lower, upper }))
     }
+}
+
+/// Refuses a part of what is of no dataset.
+pub(crate) fn check_no_part(within: Option<&[Option<String>]>, period: Option<&str>) -> Result<()> {
+    if within.is_some_and(<[_]>::is_empty) && period.is_none() {
+        return Ok(());
+    }
+    Err(invalid(
+        "within and period have no meaning without a dataset",
+        "They say of which part of a dataset the rows are that were counted, and that is charged: \
+         dataset => '...'.",
+    ))
 }

@@ -224,6 +224,36 @@ impl Dataset {
         self.source.charged_part(&self.fingerprint)
     }
 
+    /// The same of a part that the caller says to have counted, who hands over what was counted: its
+    /// region is that of the table of groups as it is now.
+    ///
+    /// Groups may have moved since the calling statement began: then it has counted the region as it
+    /// was before. What an earlier statement has counted is for the caller to know.
+    ///
+    /// Errors: those of [`Dataset::check_source`]; no group lies in the region; groups have moved.
+    pub(crate) fn counted_part(&self) -> Result<Option<ChargedPart>> {
+        if self.source.part.is_all() {
+            return Ok(None);
+        }
+        let (reader, part) = as_of_now(|| {
+            let reader = self.check_source()?;
+            let part = as_reader(reader, || {
+                self.source.check_region()?;
+                self.charged_part()
+            })?;
+            Ok::<_, ErrorReport>((reader, part))
+        })?;
+        let regions = as_reader(reader, || self.source.regions_digest())?;
+        if part.as_ref().is_some_and(|part| part.regions != regions) {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "within: the table of groups was changed after this statement began to count",
+            )
+            .set_hint("Nothing was spent. Count again: groups may lie in other regions now."));
+        }
+        Ok(part)
+    }
+
     /// Whether that is the fingerprint of the tables that were declared or last confirmed.
     pub(crate) fn is_unchanged(&self, fingerprint: &str) -> bool {
         self.fingerprint == fingerprint

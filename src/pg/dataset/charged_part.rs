@@ -19,12 +19,13 @@ use pgrx::spi::quote_literal;
 impl Source {
     /// The type of a column of periods.
     ///
-    /// Errors: there is no such column, or it is of none of the types; rows are groups.
+    /// Errors: there is no such column, or it is of none of the types; rows are groups, or regions.
     pub(crate) fn period_type(&self, column: &str) -> Result<&'static str> {
-        if self.size_column.is_some() {
+        if self.size_column.is_some() && self.groups.is_none() {
             return Err(invalid(
-                "period_column has no meaning with size_column or leaves",
-                "Periods tell rows apart that are the entities.",
+                "period_column has no meaning with leaves, nor with size_column without groups",
+                "Periods tell entities apart, or rows that count some of a group's. Which groups \
+                 there are in a period would be told without noise: groups => '...', a public table.",
             ));
         }
         let family = self.open_entities()?.column("period_column", column)?.family();
@@ -89,7 +90,7 @@ impl Source {
     /// Names of regions are compared as they are printed, keys as their type compares them: a sum of
     /// hashes of 64 bits by two different seeds. Each is the hash of a row's hash: that of a row is
     /// linear in those of its columns, so that sums of them alone hardly tell who has which region.
-    fn regions_digest(&self) -> Result<Option<String>> {
+    pub(super) fn regions_digest(&self) -> Result<Option<String>> {
         let Some(groups) = self.open_groups()?.filter(|_| !self.part.within.is_empty()) else {
             return Ok(None);
         };
@@ -126,7 +127,7 @@ impl Source {
     }
 
     /// Where there is a table of groups: whether it has one in the region.
-    pub(super) fn check_region(&self) -> Result<()> {
+    pub(crate) fn check_region(&self) -> Result<()> {
         let Some(groups) = self.open_groups()?.filter(|_| !self.part.within.is_empty()) else {
             return Ok(());
         };

@@ -79,7 +79,10 @@ impl Source {
             ));
         }
         let columns = quoted(&[regions.key(self), &[column.to_string()]].concat()).join(", ");
-        let rows = tables.seal(&format!("SELECT {columns} FROM {}", tables.entities.name), 0)?;
+        // a row counts those of one period; of a unit's, whoever counted them has left out
+        let conditions = [vec!["true".to_string()], self.own_conditions()].concat().join(" AND ");
+        let rows = &tables.entities.name;
+        let rows = tables.seal(&format!("SELECT {columns} FROM {rows} WHERE {conditions}"), 0)?;
         Ok(CountedBins { regions, rows, released })
     }
 }

@@ -6,7 +6,7 @@
 //! `leaf_histograms`) or by PostgreSQL (`sizes_query`). Tables that releases do not read themselves
 //! are counted beforehand (`leaf_count`, `leaf_query`).
 
-mod asked_part;
+pub(super) mod asked_part;
 mod bin_reading;
 pub(super) mod catalog;
 mod cell_reading;

@@ -4,7 +4,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, internal, required};
 use crate::pg::ledger::parts::{self, ALL};
 use crate::pg::server::catalog::read_catalog;
-use crate::privacy::{Fullest, Limits, Period, Scope, Scopes, Spent, Totals, Views};
+use crate::privacy::{Fullest, Limits, Period, Scope, Scopes, Spent, Summits, Totals, Views};
 use pgrx::prelude::*;
 
 /// Both views of what is spent (see `privacy::accounting`), and what the smaller one leaves.
@@ -28,9 +28,12 @@ fn dp_budget(
     >,
 > {
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
-    let (limits, scopes) = (limits(&dataset)?, scopes(&dataset)?);
+    let limits = limits(&dataset)?;
     // of the data as a whole the fullest cell tells what is left
-    let Fullest { spent, views, .. } = scopes.fullest(&Scope::ALL, None, &limits);
+    let Fullest { spent, views, .. } = match summits(&dataset)? {
+        Some(summits) => summits.fullest(&limits),
+        None => scopes(&dataset)?.fullest(&Scope::ALL, None, &limits),
+    };
     let [sum, basic, zcdp] = epsilons(&spent, &views);
     let (zcdp_delta, delta) = (Totals::zcdp_delta(limits.delta_budget), spent.delta_decimal());
     let rho = limits.everywhere.rho + spent.rho();
@@ -160,14 +163,30 @@ fn limits(dataset: &Dataset) -> Result<Limits> {
     Ok(Limits { everywhere, room, delta_room, epsilon_budget, delta_budget })
 }
 
+/// What is kept of all parts of the data, if it is.
+fn summits(dataset: &Dataset) -> Result<Option<Summits>> {
+    let mut kept: Option<Vec<u8>> = None;
+    read_catalog(&format!("SELECT summits FROM dp.dataset WHERE id = {}", dataset.id), |row| {
+        kept = row.get(1);
+        Ok(())
+    })?;
+    kept.map(|kept| parts::read_summits(&kept)).transpose()
+}
+
+/// Checks what is kept: what follows from the bytes of all parts. NULL where nothing is.
+#[pg_extern(immutable, parallel_safe)]
+fn dp_summits(parts: &[u8]) -> Result<Option<Vec<u8>>> {
+    Ok(Summits::of(&parts::scopes(parts, None)?).map(|summits| summits.bytes()))
+}
+
 /// What was charged to parts of the data.
 fn scopes(dataset: &Dataset) -> Result<Scopes> {
-    let mut all = None;
+    let mut all: Option<Vec<u8>> = None;
     read_catalog(&format!("SELECT {ALL} FROM dp.scope WHERE dataset = {}", dataset.id), |row| {
         all = row.get(1);
         Ok(())
     })?;
-    parts::scopes(all, None)
+    parts::scopes(&all.unwrap_or_default(), None)
 }
 
 /// As expressions over `dp.dataset`: the sum, whose decimals are exact, the same if it is a bound,

@@ -4,6 +4,7 @@ use super::ranges::{check_counts_rows, spent};
 use super::rectangles::check_one_length;
 use crate::charge::Receipt;
 use crate::noise::SystemWords;
+use crate::pg::dataset::asked_part::check_no_part;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, all_required, invalid, required, unfit_ranges};
 use crate::pg::release::named::promised;
@@ -19,6 +20,7 @@ use pgrx::prelude::*;
 use serde_json::{Map, Value};
 
 #[pg_extern(volatile, parallel_unsafe)]
+#[allow(clippy::too_many_arguments)] // the SQL function's arguments
 fn dp_grid_release(
     g: Option<CellCounts>,
     epsilon: Option<f64>,
@@ -26,6 +28,8 @@ fn dp_grid_release(
     method: Option<&str>,
     dataset: Option<&str>,
     name: Option<&str>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<DpGrid> {
     let truth = required(g, "g").map_err(|report| {
         report
@@ -41,19 +45,24 @@ fn dp_grid_release(
             .collect();
     let mut parameters = about.clone();
     parameters.extend(spent(epsilon, delta, method));
-    let promise = promised(name, dataset, parameters.into())?;
     let plan = || plan(bounds, epsilon, delta, method);
-    let Some(name) = dataset else {
+    let Some(dataset_name) = dataset else {
+        check_no_part(within.as_deref(), period)?;
+        promised(name, None, parameters.into())?;
         return uncharged(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
     };
-    let dataset = Dataset::open(name)?;
+    let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
     check_counts_rows(&dataset, "dp_rectangle_sums")?;
+    let dataset = dataset.of_part(within, period)?;
+    parameters.extend(dataset.source.part.about());
+    let promise = promised(name, Some(dataset_name), parameters.into())?;
     if let Some(promise) = &promise {
         dataset.check_may_count(&promise.name)?;
     }
     Asked::new(&dataset, &progress, promise, about).once(|asked| {
-        asked.of_given(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
+        let (plan, part) = (plan()?, dataset.counted_part()?);
+        asked.of_given(plan, part, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
     })
 }
 

@@ -57,14 +57,9 @@ fn dp_hierarchy_release(
         let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
         let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
         progress.dataset(dataset.id);
-        let Source { hierarchy, part, groups, .. } = &dataset.source;
-        if period.is_some() && groups.is_none() {
-            // that groups occur at all is what their owner declared public, not when
-            return Err(invalid(
-                format!("period: dataset \"{dataset_name}\" has no table of groups"),
-                "Which groups there are in a period would be told without noise. Declare the dataset \
-                 with groups => '...', a public table.",
-            ));
+        let Source { hierarchy, part, .. } = &dataset.source;
+        if period.is_some() {
+            dataset.check_groups_listed()?;
         }
         let levels = hierarchy.len() - part.within.len() + 1;
         let request = ReleaseRequest {

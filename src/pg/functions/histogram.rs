@@ -4,6 +4,7 @@ use crate::charge::Receipt;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{Consistency, HistogramMechanism, Observer, estimator_names};
 use crate::noise::SystemWords;
+use crate::pg::dataset::asked_part::check_no_part;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, internal, invalid, required};
 use crate::pg::release::named::{HierarchyRelease, promised};
@@ -91,6 +92,7 @@ impl Observer for Draws<'_> {
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
+#[allow(clippy::too_many_arguments)] // the SQL function's arguments
 fn dp_coco_histogram(
     h: Option<Coco>,
     epsilon: Option<f64>,
@@ -98,40 +100,53 @@ fn dp_coco_histogram(
     method: Option<&str>,
     dataset: Option<&str>,
     name: Option<&str>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<DpCoco> {
     let truth = required(h, "h")?;
     let request = HistogramRequest::new(epsilon, max_size, method)?;
-    let parameters = json!({
+    let mut parameters = json!({
         "epsilon": request.epsilon, "max_size": request.max_size, "method": request.word,
     });
-    let promise = promised(name, dataset, parameters)?;
     let progress = Progress::start(Function::CocoHistogram, Phase::Checking);
-    let Some(name) = dataset else {
+    let Some(dataset_name) = dataset else {
+        check_no_part(within.as_deref(), period)?;
+        promised(name, None, parameters)?;
         return uncharged(request.mechanism, |receipt, words| {
             Ok(release(receipt, &truth, words, &progress))
         });
     };
-    let dataset = Dataset::open(name)?;
+    let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
-    dataset
-        .source
-        .check_groups_public(name, "It would tell their exact number. Use dp_hierarchy_release.")?;
+    dataset.source.check_groups_public(
+        dataset_name,
+        "It would tell their exact number. Use dp_hierarchy_release.",
+    )?;
     if dataset.source.privacy_unit.is_some() {
         return Err(invalid(
             format!(
-                "dataset \"{name}\" bounds the rows of each privacy unit, which a histogram made \
+                "dataset \"{dataset_name}\" bounds the rows of each privacy unit, which a histogram made \
                  elsewhere does not"
             ),
             "Use dp_hierarchy_release.",
         ));
     }
+    if period.is_some() {
+        dataset.check_groups_listed()?;
+    }
+    let dataset = dataset.of_part(within, period)?;
+    for (argument, value) in dataset.source.part.about() {
+        parameters[argument] = value;
+    }
+    let promise = promised(name, Some(dataset_name), parameters)?;
     if let Some(promise) = &promise {
         dataset.check_may_count(&promise.name)?;
     }
     let asked = Asked::new(&dataset, &progress, promise, Map::new());
     let released = asked.once(|asked| {
         let (mechanism, epsilon) = (request.mechanism, request.epsilon);
-        asked.of_given(mechanism, |receipt, words| {
+        let part = dataset.counted_part()?;
+        asked.of_given(mechanism, part, |receipt, words| {
             let histogram = release(receipt, &truth, words, &progress);
             Ok(HierarchyRelease {
                 regions: vec![(vec![], histogram)],

@@ -3,6 +3,7 @@
 use super::estimates::{Estimate, forged};
 use crate::charge::Receipt;
 use crate::noise::SystemWords;
+use crate::pg::dataset::asked_part::check_no_part;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Failure, Result, all_required, internal, invalid, required, unfit_ranges};
 use crate::pg::release::named::{AskedRange, RangeSums, promised};
@@ -22,6 +23,7 @@ use serde_json::{Map, Value, json};
 use std::ops::Range;
 
 #[pg_extern(volatile, parallel_unsafe)]
+#[allow(clippy::too_many_arguments)] // the SQL function's arguments
 fn dp_range_release(
     b: Option<Bins>,
     epsilon: Option<f64>,
@@ -29,6 +31,8 @@ fn dp_range_release(
     method: Option<&str>,
     dataset: Option<&str>,
     name: Option<&str>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<DpRanges> {
     let truth = required(b, "b").map_err(|report| {
         report.set_hint(
@@ -42,23 +46,28 @@ fn dp_range_release(
     let mut parameters = about.clone();
     parameters.extend(spent(epsilon, delta, method));
     parameters.insert("value_type".into(), "bigint".into());
-    let promise = promised(name, dataset, parameters.into())?;
     let plan = || {
         let (bins, weight) = (bins.bins(), truth.most());
         let line = Line { bins, widths: None, weight, negative: false };
         plan(line, epsilon, delta, method, None)
     };
-    let Some(name) = dataset else {
+    let Some(dataset_name) = dataset else {
+        check_no_part(within.as_deref(), period)?;
+        promised(name, None, parameters.into())?;
         return uncharged(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)));
     };
-    let dataset = Dataset::open(name)?;
+    let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
     check_counts_rows(&dataset, "dp_range_sums")?;
+    let dataset = dataset.of_part(within, period)?;
+    parameters.extend(dataset.source.part.about());
+    let promise = promised(name, Some(dataset_name), parameters.into())?;
     if let Some(promise) = &promise {
         dataset.check_may_count(&promise.name)?;
     }
     Asked::new(&dataset, &progress, promise, about).once(|asked| {
-        asked.of_given(plan()?, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
+        let (plan, part) = (plan()?, dataset.counted_part()?);
+        asked.of_given(plan, part, |receipt, words| Ok(draw(receipt, &truth, words, &progress)))
     })
 }
 

@@ -29,12 +29,14 @@ fn dp_region_range_release(
     budget_shares: Option<Vec<Option<f64>>>,
     name: Option<&str>,
     max_amount: Option<i64>,
+    within: Option<Vec<Option<String>>>,
+    period: Option<&str>,
 ) -> Result<
     TableIterator<'static, (name!(level, i32), name!(path, Vec<String>), name!(ranges, DpRanges))>,
 > {
     let progress = Progress::start(Function::RegionRangeRelease, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?;
+    let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let column = required(bins_column, "bins_column")?;
     let bounds = required(bounds, "bounds")?;
@@ -50,6 +52,7 @@ fn dp_region_range_release(
     let mut parameters = about.clone();
     parameters.extend(spent(epsilon, delta, method));
     parameters.insert("budget_shares".into(), json!(shares));
+    parameters.extend(dataset.source.part.about());
     parameters.insert("value_type".into(), "bigint".into());
     let promise = promised(name, Some(dataset_name), parameters.into())?;
     let asked = Asked::new(&dataset, &progress, promise, about);

@@ -14,6 +14,7 @@ use crate::pg::values::interval::{SqlRange, TimeAxis};
 use crate::ranges::{MAX_WEIGHTED_BINS, RangePlanError, StreamPlan, StreamRequest};
 use pgrx::datum::{Date, Interval, Timestamp, TimestampWithTimeZone};
 use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 macro_rules! create_of {
@@ -29,9 +30,23 @@ macro_rules! create_of {
             horizon: Option<i64>,
             epsilon: Option<f64>,
             delta: Option<f64>,
+            within: Option<Vec<Option<String>>>,
+            period: Option<&str>,
         ) -> Result<()> {
             let start = start.map($stored);
-            create($type, dataset, stream, time_column, start, bin_width, horizon, epsilon, delta)
+            let part = (within, period);
+            create(
+                $type,
+                dataset,
+                part,
+                stream,
+                time_column,
+                start,
+                bin_width,
+                horizon,
+                epsilon,
+                delta,
+            )
         }
     };
 }
@@ -51,6 +66,7 @@ create_of!(
 fn create(
     type_oid: Oid,
     dataset: Option<&str>,
+    (within, period): (Option<Vec<Option<String>>>, Option<&str>),
     stream: Option<&str>,
     time_column: Option<&str>,
     start: Option<i64>,
@@ -61,7 +77,7 @@ fn create(
 ) -> Result<()> {
     let progress = Progress::start(Function::StreamCreate, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?;
+    let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let name = checked_name(required(stream, "stream")?, "stream")?;
     let column = required(time_column, "time_column")?;
@@ -82,14 +98,20 @@ fn create(
     }
     let ticking =
         Ticking { column: column.to_string(), axis, time_zone: time_zone(type_oid)?, horizon };
-    let promise = promised(Some(name), Some(dataset_name), ticking.parameters(epsilon, delta))?;
+    let mut parameters = ticking.parameters(epsilon, delta);
+    parameters.extend(dataset.source.part.about());
+    let promise = promised(Some(name), Some(dataset_name), parameters.into())?;
 
     let asked = Asked::new(&dataset, &progress, promise, ticking.about());
     asked.once(|asked| {
         let source = &asked.dataset.source;
-        let counted = as_of_now(|| {
+        let (counted, part) = as_of_now(|| {
             let reader = asked.dataset.check_source()?;
-            as_reader(reader, || source.time_column(column, axis))
+            as_reader(reader, || {
+                let counted = source.time_column(column, axis)?;
+                source.check_region()?;
+                Ok::<_, ErrorReport>((counted, asked.dataset.charged_part()?))
+            })
         })?;
         progress.phase(Phase::Planning);
         let rows_per_unit = source.max_rows_per_unit.unsigned_abs();
@@ -97,7 +119,7 @@ fn create(
         let plan = StreamPlan::new(request).map_err(unfit_ranges)?;
         let tree = plan.parameters().tree();
         // no row is read yet
-        asked.of_given(plan, |_, _| Ok(NewStream { ticking, counted, tree }))
+        asked.of_given(plan, part, |_, _| Ok(NewStream { ticking, counted, tree }))
     })?;
     if Stream::of(&dataset, name).is_ok_and(|stream| stream.check_may_tick(&dataset).is_err()) {
         pgrx::notice!("stream \"{name}\" was charged to another role, which makes its ticks");
@@ -140,6 +162,7 @@ fn dp_stream_tick(
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
     progress.dataset(dataset.id);
     let stream = Stream::of(&dataset, required(stream, "stream")?)?;
+    let dataset = stream.of_its_part(dataset)?;
     // before anything that depends on what others do
     stream.check_may_tick(&dataset)?;
     let before = stream.ticks()?;

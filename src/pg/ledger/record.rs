@@ -1,11 +1,11 @@
 //! The budget ledger from the worker's side: checks and records one charge.
 
 use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
-use super::parts::{add_to_part, read_scopes};
+use super::parts::{Parts, add_to_part};
 use super::promise::{begin_attempt, promise, standing};
 use super::sql::{SpiResult, first_row};
 use crate::pg::server::state::own_identity;
-use crate::privacy::{Fullest, Limits, Scope, Totals, Views};
+use crate::privacy::{Fullest, Limits, Totals, Views};
 use pgrx::spi::SpiClient;
 
 /// One charge. One of a release that was promised under the same name, and not stored, stands.
@@ -59,15 +59,18 @@ pub(super) fn charge(
             &[request.dataset.into(), grantee.into(), request.epsilon.as_str().into()],
         )?;
     }
-    add_up(client, request)?;
+    let Room { fullest, parts, .. } = room;
+    add_up(client, request, parts)?;
     let id = if is_trial { 0 } else { append(client, request)? };
-    Ok(Ok(Charge { id, left: left(client, request, &room.fullest)? }))
+    Ok(Ok(Charge { id, left: left(client, request, &fullest)? }))
 }
 
 /// A budget that has room for a charge.
 struct Room {
     /// What is spent with the charge, where least is left.
     fullest: Fullest,
+    /// What it was found out by.
+    parts: Parts,
     /// Why the charge is too small for a role with a grant, if it is.
     too_small: Option<Refusal>,
 }
@@ -81,6 +84,8 @@ struct Account {
     /// How many smallest charges there are in the budget.
     times: f64,
     smallest: String,
+    /// See [`Parts::read`].
+    summits: Option<Vec<u8>>,
 }
 
 /// Whether the dataset's budget has room for the charge. Locks the dataset.
@@ -88,17 +93,14 @@ fn check_budget(
     client: &mut SpiClient,
     request: &ChargeRequest,
 ) -> SpiResult<std::result::Result<Room, Refusal>> {
-    let Some(account) = account(client, request)? else { return Ok(Err(Refusal::NoDataset)) };
+    let Some(mut account) = account(client, request)? else { return Ok(Err(Refusal::NoDataset)) };
     let limits = account.limits;
-    let part = request.part.as_ref();
-    let (scope, rule) = (part.map_or(Scope::ALL, |part| part.scope()), part.map(|p| p.rule()));
-    let scopes = read_scopes(client, request.dataset, rule.as_ref().map(|rule| (&scope, rule)))?;
+    let parts = Parts::read(client, request, account.summits.take())?;
     // either view may bound what is spent (see privacy::accounting), in each cell by itself (see
     // privacy::scopes); the sum of epsilons is compared as the decimal that it is
-    let cells = scopes.cells(rule.as_ref());
-    let fullest = cells.fullest(&scope, &limits);
+    let fullest = parts.fullest(request, &limits);
     if fullest.exceeds {
-        let before = cells.fullest(&scope, &before_charge(&account, request));
+        let before = parts.fullest(request, &before_charge(&account, request));
         return budget_exceeded(client, request, &before).map(Err);
     }
 
@@ -109,7 +111,7 @@ fn check_budget(
     let zcdp = alike.zcdp(limits.delta_budget);
     let large = large_epsilon && zcdp.is_none_or(|e| e >= limits.epsilon_budget);
     let too_small = Refusal::TooSmall { smallest, rho_alone: large_epsilon };
-    Ok(Ok(Room { fullest, too_small: (!large).then_some(too_small) }))
+    Ok(Ok(Room { fullest, parts, too_small: (!large).then_some(too_small) }))
 }
 
 fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<Account>> {
@@ -123,7 +125,7 @@ fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<
                 (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
                 (delta_sum + $4::numeric)::float8, $2::numeric >= smallest_charge, \
                 least(epsilon_budget / smallest_charge, 1e300)::float8, \
-                trim_scale(smallest_charge)::text \
+                trim_scale(smallest_charge)::text, summits \
            FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
         units("epsilon_budget - epsilon_sum - $2::numeric", 24),
         units("delta_budget / 2 - delta_sum - $4::numeric", 36),
@@ -159,6 +161,7 @@ fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<
                 large_epsilon: row.get(9)?.unwrap_or(false),
                 times: row.get(10)?.unwrap_or(0.0),
                 smallest: row.get(11)?.unwrap_or_default(),
+                summits: row.get(12)?,
             })
         },
     )
@@ -237,16 +240,10 @@ fn check_limit(
 }
 
 /// Adds the charge to the sums of the dataset, or of a part of it.
-fn add_up(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<()> {
+fn add_up(client: &mut SpiClient, request: &ChargeRequest, parts: Parts) -> SpiResult<()> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
     if let Some(part) = &request.part {
-        add_to_part(client, request, part)?;
-        client.update(
-            "UPDATE dp.dataset SET releases = releases + 1 WHERE id = $1",
-            None,
-            &[(*dataset).into()],
-        )?;
-        return Ok(());
+        return add_to_part(client, request, part, parts);
     }
     client.update(
         "UPDATE dp.dataset SET epsilon_sum = epsilon_sum + $2::numeric, \

@@ -104,15 +104,17 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// Releases what the caller hands over as counted from the dataset's rows.
+    /// Releases what the caller hands over as counted from the dataset's rows, or what reads none
+    /// yet. `part`: that of [`Dataset::counted_part`], or of what will be read.
     ///
     /// Errors: the caller may release only with a name; the ledger's refusal; those of `tell`.
     pub(crate) fn of_given<M: Costs, T: Storable>(
         self,
         mechanism: M,
+        part: Option<ChargedPart>,
         tell: impl FnOnce(LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
-        self.of_charged(mechanism, None, tell)
+        self.of_charged(mechanism, part, tell)
     }
 
     /// `part`: what is charged, where it is not all of the data.

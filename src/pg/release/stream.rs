@@ -171,6 +171,16 @@ impl Stream {
         &self.name
     }
 
+    /// The dataset, of which the stream's part is released.
+    ///
+    /// Errors: those of a release of it.
+    pub(crate) fn of_its_part(&self, dataset: Dataset) -> Result<Dataset> {
+        let part = &self.parameters;
+        let within = part["within"].as_array().map_or(&[][..], Vec::as_slice);
+        let within = within.iter().map(|name| name.as_str().map(str::to_string)).collect();
+        dataset.of_part(Some(within), part["period"].as_str())
+    }
+
     /// Error: the current role neither owns the dataset nor was charged. It would learn when others
     /// make ticks, and could use up the attempts at them.
     pub(crate) fn check_may_tick(&self, dataset: &Dataset) -> Result<()> {

@@ -47,17 +47,20 @@ impl Ticking {
     }
 
     /// What a stream is asked for by its name with.
-    pub(crate) fn parameters(&self, epsilon: f64, delta: f64) -> Value {
-        json!({
-            "time_column": self.column,
-            "value_type": self.type_name(),
-            "start": self.axis.text(0),
-            "bin_width": format!("{} us", self.axis.width),
-            "time_zone": self.time_zone,
-            "horizon": self.horizon,
-            "epsilon": epsilon,
-            "delta": delta,
-        })
+    pub(crate) fn parameters(&self, epsilon: f64, delta: f64) -> Map<String, Value> {
+        [
+            ("time_column", json!(self.column)),
+            ("value_type", json!(self.type_name())),
+            ("start", json!(self.axis.text(0))),
+            ("bin_width", json!(format!("{} us", self.axis.width))),
+            ("time_zone", json!(self.time_zone)),
+            ("horizon", json!(self.horizon)),
+            ("epsilon", json!(epsilon)),
+            ("delta", json!(delta)),
+        ]
+        .map(|(argument, value)| (argument.to_string(), value))
+        .into_iter()
+        .collect()
     }
 
     /// How many ticks have ended by now, whatever the transaction's time is.

@@ -10,7 +10,7 @@ use super::fullest::{Fullest, Limits, Search};
 use super::kept::{self, Kept};
 use super::scope::{Period, Rule, Scope};
 use super::spent::Spent;
-use super::tree::{Kind, Tree};
+use super::tree::{Kind, Look, Tree};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
@@ -64,6 +64,20 @@ impl Scopes {
     pub fn read_those_of(bytes: &[u8], scope: &Scope, rule: &Rule) -> Option<Scopes> {
         let part = (rule.tables.as_bytes(), scope.period);
         Scopes::new(&kept::read(bytes, Some(part))?)
+    }
+
+    /// Of the bytes of before, and of those that were changed since, or are new.
+    pub fn read_changed(before: &[u8], changed: &[u8]) -> Option<Scopes> {
+        let changed = kept::read(changed, None)?;
+        let mut rows = kept::read(before, None)?;
+        rows.retain(|row| changed.iter().all(|changed| changed.id != row.id));
+        rows.extend(changed);
+        Scopes::new(&rows)
+    }
+
+    /// By what cells are told apart.
+    pub(super) fn rules(&self) -> &[Rule] {
+        &self.rules
     }
 
     fn new(kept: &[Kept]) -> Option<Scopes> {
@@ -221,6 +235,13 @@ impl Scopes {
 impl Cells<'_> {
     /// See [`Scopes::fullest`].
     pub fn fullest(&self, scope: &Scope, limits: &Limits) -> Fullest {
+        let mut search = Search::new(limits);
+        self.each(scope, &mut search);
+        search.found().unwrap_or_else(|| limits.of_cell(self.elsewhere))
+    }
+
+    /// Shows all cells of the scope.
+    pub(super) fn each(&self, scope: &Scope, look: &mut impl Look) {
         let regions = &self.scopes.regions;
         let path = kept::path(&scope.within);
         let first = regions.partition_point(|region| region.path < path);
@@ -232,11 +253,9 @@ impl Cells<'_> {
             .filter(|sum| self.of_tables[sum.rule] && sum.period.overlaps(scope.period))
             .filter(|sum| Some(sum.rule) != self.rule || is_nested(sum.region))
             .collect();
-        let mut search = Search::new(limits);
         self.scopes.each_time(&sums, self.rule, scope.period, |tree| {
-            tree.search(self.elsewhere, &mut search);
+            tree.search(self.elsewhere, look);
         });
-        search.found().unwrap_or_else(|| limits.of_cell(self.elsewhere))
     }
 }
 

@@ -1,6 +1,7 @@
 //! In which of many cells most of the budget is spent.
 
 use super::spent::Spent;
+use super::tree::Look;
 use crate::privacy::accounting::{Totals, Views};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -84,9 +85,29 @@ impl Search<'_> {
         Search { limits, fullest: None, zcdp: HashMap::new(), behind: -1 }
     }
 
+    /// None if no cell was looked at.
+    pub(super) fn found(mut self) -> Option<Fullest> {
+        self.fullest.map(|(spent, _)| self.of_fullest(spent))
+    }
+
+    fn of_fullest(&mut self, spent: Spent) -> Fullest {
+        if let Some((_, Some(fullest))) = self.fullest {
+            return fullest;
+        }
+        let fullest = self.limits.fullest(spent, self.zcdp(&spent));
+        self.fullest = Some((spent, Some(fullest)));
+        fullest
+    }
+
+    fn zcdp(&mut self, spent: &Spent) -> Option<f64> {
+        *self.zcdp.entry(spent.rho).or_insert_with(|| self.limits.zcdp(spent))
+    }
+}
+
+impl Look for Search<'_> {
     /// Whether a cell with these sums is fuller than all so far; if not, none is that has less: a view
     /// is a bound for whatever has no more of it.
-    pub(super) fn is_fuller(&mut self, spent: Spent) -> bool {
+    fn is_wanted(&mut self, spent: Spent) -> bool {
         let limits = self.limits;
         let Some((most, _)) = self.fullest else { return true };
         if spent.is_within(most) || spent.rho <= self.behind {
@@ -111,25 +132,7 @@ impl Search<'_> {
     }
 
     /// Of a cell that is fuller than all so far.
-    pub(super) fn set(&mut self, spent: Spent) {
+    fn take(&mut self, spent: Spent) {
         self.fullest = Some((spent, None));
-    }
-
-    /// None if no cell was looked at.
-    pub(super) fn found(mut self) -> Option<Fullest> {
-        self.fullest.map(|(spent, _)| self.of_fullest(spent))
-    }
-
-    fn of_fullest(&mut self, spent: Spent) -> Fullest {
-        if let Some((_, Some(fullest))) = self.fullest {
-            return fullest;
-        }
-        let fullest = self.limits.fullest(spent, self.zcdp(&spent));
-        self.fullest = Some((spent, Some(fullest)));
-        fullest
-    }
-
-    fn zcdp(&mut self, spent: &Spent) -> Option<f64> {
-        *self.zcdp.entry(spent.rho).or_insert_with(|| self.limits.zcdp(spent))
     }
 }

@@ -19,14 +19,32 @@ pub(super) struct Kept<'a> {
 /// A scope and its rule in bytes: the same for the same ones, and only for them.
 pub fn place(scope: &Scope, rule: &Rule) -> Vec<u8> {
     let path = path(&scope.within);
-    let mut place = Vec::new();
-    put(&mut place, rule.tables.as_bytes());
-    put_option(&mut place, rule.regions.as_ref(), |place, regions| put(place, regions.as_bytes()));
+    let mut place = self::rule(rule);
     put(&mut place, &path);
     for end in [scope.period.lower, scope.period.upper] {
         put_option(&mut place, end, |place, end| place.extend(end.to_be_bytes()));
     }
     place
+}
+
+/// A rule in bytes, with which a place begins.
+pub(super) fn rule(rule: &Rule) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put(&mut bytes, rule.tables.as_bytes());
+    put_option(&mut bytes, rule.regions.as_ref(), |bytes, regions| put(bytes, regions.as_bytes()));
+    bytes
+}
+
+/// The rule that bytes begin with, and the rest of them.
+pub(super) fn read_rule(bytes: &[u8]) -> Option<(Rule, &[u8])> {
+    let mut bytes = Bytes(bytes);
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+    let tables = text(bytes.counted()?)?;
+    let regions = match bytes.option(Bytes::counted)? {
+        Some(regions) => Some(text(regions)?),
+        None => None,
+    };
+    Some((Rule { tables, regions }, bytes.0))
 }
 
 /// A path in bytes. Those of the regions below begin with the same bytes, and no others do, as each

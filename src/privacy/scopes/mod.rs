@@ -35,6 +35,7 @@ mod fullest;
 mod kept;
 mod scope;
 mod spent;
+mod summits;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -44,3 +45,4 @@ pub use fullest::{Fullest, Limits};
 pub use kept::place;
 pub use scope::{Period, Rule, Scope};
 pub use spent::Spent;
+pub use summits::Summits;

@@ -168,6 +168,8 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
     let (mut sums, mut limits) = (Vec::<ScopeSum>::new(), limits(delta_budget));
     let before = limits;
     let (mut tables, mut groups) = (0, 0);
+    // what is kept of all cells, as long as it is
+    let mut summits = Some(Summits::default());
     for _ in 0..operations {
         if moves && random.random_range(0..6) == 0 {
             (tables, groups) = (random.random_range(0..2), random.random_range(0..3));
@@ -216,6 +218,14 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
         let shown = scopes(&sums).fullest(&scope, None, &limits);
         assert_eq!(shown, reference::fullest(&sums, &scope, None, &limits), "{scope:?}");
 
+        if let Some(summits) = &summits {
+            for limits in [&limits, &asked] {
+                let defined = reference::fullest(&sums, &Scope::ALL, None, limits);
+                assert_eq!(summits.fullest(limits), defined);
+            }
+            assert_eq!(Summits::read(&summits.bytes()).as_ref(), Some(summits));
+        }
+
         let fits = |row: &Spent| {
             let mut after = *row;
             after += charge;
@@ -241,12 +251,39 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
         }
         if is_all {
             limits = asked;
-        } else if let Some(sum) =
-            sums.iter_mut().find(|sum| (&sum.scope, &sum.rule) == (&scope, &by))
-        {
-            sum.spent += charge;
-        } else {
-            sums.push(ScopeSum { scope, rule: by, spent: charge });
+            continue;
+        }
+        let place = sums.iter().position(|sum| (&sum.scope, &sum.rule) == (&scope, &by));
+        let place = place.unwrap_or_else(|| {
+            let (scope, rule) = (scope.clone(), by.clone());
+            sums.push(ScopeSum { scope, rule, spent: Spent::default() });
+            sums.len() - 1
+        });
+        sums[place].spent += charge;
+        // from what lies in the part, as long as one rule tells all cells apart
+        let told = summits.filter(|summits| summits.are_told_by(&by));
+        summits = told.and_then(|summits| {
+            let row = |(place, sum): (usize, &ScopeSum)| {
+                row(place as i64, &sum.scope, &sum.rule, &sum.spent)
+            };
+            let nests = |sum: &ScopeSum| {
+                let (one, other) = (&sum.scope.within, &scope.within);
+                one.iter().zip(other).all(|(a, b)| a == b)
+            };
+            let in_part = sums.iter().enumerate().filter(|(other, sum)| {
+                *other != place && sum.scope.period.overlaps(scope.period) && nests(sum)
+            });
+            let in_part: Vec<u8> = in_part.flat_map(row).collect();
+            // also where it was there before
+            let mut was = sums[place].clone();
+            was.spent = was.spent.without(charge);
+            let before = [in_part, row((place, &was))].concat();
+            let changed = Scopes::read_changed(&before, &row((place, &sums[place]))).unwrap();
+            summits.after(&scope, &by, &changed)
+        });
+        assert!(moves || summits.is_some());
+        if let Some(summits) = &summits {
+            assert_eq!(Some(summits), Summits::of(&scopes(&sums)).as_ref());
         }
     }
 }

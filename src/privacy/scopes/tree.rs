@@ -5,7 +5,6 @@
 //! below it has. Each node has two below it, so that a change is one of as many nodes as the tree is
 //! deep.
 
-use super::fullest::Search;
 use super::spent::Spent;
 
 pub(super) struct Tree {
@@ -29,6 +28,15 @@ pub(super) enum Kind {
     Sum(usize, usize),
     /// The cells of both.
     Most(usize, usize),
+}
+
+/// What looks at cells.
+pub(super) trait Look {
+    /// Whether a cell with these sums is to be taken. If not, none is that has no more of anything.
+    fn is_wanted(&mut self, most: Spent) -> bool;
+
+    /// Takes what a cell has, which is wanted.
+    fn take(&mut self, spent: Spent);
 }
 
 /// The node above the root.
@@ -96,28 +104,28 @@ impl Tree {
     }
 
     /// Looks at all cells, with `more` on top of each, but those of which it is clear that they are
-    /// not fuller.
-    pub(super) fn search(&self, more: Spent, search: &mut Search) {
-        self.search_below(self.root, more, search);
+    /// not wanted.
+    pub(super) fn search(&self, more: Spent, look: &mut impl Look) {
+        self.search_below(self.root, more, look);
     }
 
-    fn search_below(&self, node: usize, more: Spent, search: &mut Search) {
+    fn search_below(&self, node: usize, more: Spent, look: &mut impl Look) {
         let Node { kind, spent, .. } = self.nodes[node];
         let mut most = more;
         most += spent;
-        if !search.is_fuller(most) {
+        if !look.is_wanted(most) {
             return;
         }
         match kind {
-            Kind::Own => search.set(most),
+            Kind::Own => look.take(most),
             Kind::Sum(first, second) => {
                 let mut more = more;
                 more += self.nodes[first].spent;
-                self.search_below(second, more, search);
+                self.search_below(second, more, look);
             }
             Kind::Most(first, second) => {
-                self.search_below(first, more, search);
-                self.search_below(second, more, search);
+                self.search_below(first, more, look);
+                self.search_below(second, more, look);
             }
         }
     }
