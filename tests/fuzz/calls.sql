@@ -215,9 +215,11 @@ BEGIN
     UPDATE fuzz.last_seen SET charge = (SELECT coalesce(max(id), 0) FROM dp.charge) WHERE role = session_user;
 END $$;
 
--- What psql is to do, as a role: each call in lines of its own, with its number before.
+-- What psql is to do, as a role: each call in lines of its own, with its number before. Only the call has little time: the note
+-- waits for workers, which a busy machine lets be slow.
 CREATE VIEW fuzz.script AS
-SELECT n, role, format(E'\\echo call %s\n%s\n%s;\n\\set code :SQLSTATE\n%s\nSELECT fuzz.note(%1$s, :''code'', :''LAST_ERROR_MESSAGE'');',
+SELECT n, role, format(E'\\echo call %s\nRESET statement_timeout;\n%s\n%s;\n\\set code :SQLSTATE\n%s\n'
+                       'SET statement_timeout = 0;\nSELECT fuzz.note(%1$s, :''code'', :''LAST_ERROR_MESSAGE'');',
                        n, before, call, after) AS lines
   FROM fuzz.call;
 
