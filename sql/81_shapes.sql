@@ -345,7 +345,9 @@ BEGIN
             RAISE 'release "%" of dataset "%" has rectangles, which have no such view',
                   release, dataset
                 USING ERRCODE = 'invalid_parameter_value',
-                      HINT = 'The view dp.rectangle_rows shows them.';
+                      HINT = CASE function WHEN 'dp_grid_release'
+                          THEN 'The view dp.release_grids shows it, dp.rectangle_rows its cells.'
+                          ELSE 'The view dp.rectangle_rows shows them.' END;
         END IF;
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type

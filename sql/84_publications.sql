@@ -54,6 +54,11 @@ BEGIN
         RAISE 'dataset "%" does not exist, or you may not release from it', dataset
             USING ERRCODE = 'undefined_object', HINT = 'The view dp.datasets lists the datasets.';
     END IF;
+    IF value_column IS NULL THEN
+        RAISE 'value_column must not be NULL'
+            USING ERRCODE = 'null_value_not_allowed',
+                  HINT = format('Name a column of integers, dates or times of %s.', entities);
+    END IF;
     SELECT a.atttypid INTO of_column
       FROM pg_attribute AS a
      WHERE a.attrelid = entities AND a.attname = value_column AND NOT a.attisdropped;
@@ -67,7 +72,7 @@ BEGIN
      WHERE t.of = of_column;
     IF result IS NULL THEN
         RAISE 'value_column: "%" is no column of integers, dates or times of dataset "%"',
-              coalesce(value_column, 'NULL'), dataset
+              value_column, dataset
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = format('The columns are those of %s.', entities);
     END IF;
@@ -170,7 +175,8 @@ BEGIN
     IF publication IS NULL OR releases IS NULL THEN
         RAISE '% must not be NULL', CASE WHEN publication IS NULL THEN 'name' ELSE 'releases' END
             USING ERRCODE = 'null_value_not_allowed',
-                  HINT = 'Name the publication, and list its releases.';
+                  HINT = CASE WHEN publication IS NULL THEN 'Name the publication.'
+                              ELSE 'Such as [{"dataset": "census", "epsilon": 1}].' END;
     END IF;
     IF jsonb_typeof(releases) <> 'array' OR releases = '[]' THEN
         RAISE 'releases must be a list of at least one release'

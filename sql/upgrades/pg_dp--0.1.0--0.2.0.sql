@@ -854,7 +854,9 @@ BEGIN
             RAISE 'release "%" of dataset "%" has rectangles, which have no such view',
                   release, dataset
                 USING ERRCODE = 'invalid_parameter_value',
-                      HINT = 'The view dp.rectangle_rows shows them.';
+                      HINT = CASE function WHEN 'dp_grid_release'
+                          THEN 'The view dp.release_grids shows it, dp.rectangle_rows its cells.'
+                          ELSE 'The view dp.rectangle_rows shows them.' END;
         END IF;
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type
@@ -1202,6 +1204,44 @@ END $$;
 
 DROP FUNCTION dp.identity();
 
+-- The type of ranges is that of the column.
+CREATE OR REPLACE FUNCTION dp.ranges_of(dataset text, value_column text) RETURNS regtype
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    entities regclass := (SELECT d.entities FROM dp.datasets AS d WHERE d.name = dataset);
+    of_column regtype;
+    result regtype;
+BEGIN
+    IF entities IS NULL THEN
+        RAISE 'dataset "%" does not exist, or you may not release from it', dataset
+            USING ERRCODE = 'undefined_object', HINT = 'The view dp.datasets lists the datasets.';
+    END IF;
+    IF value_column IS NULL THEN
+        RAISE 'value_column must not be NULL'
+            USING ERRCODE = 'null_value_not_allowed',
+                  HINT = format('Name a column of integers, dates or times of %s.', entities);
+    END IF;
+    SELECT a.atttypid INTO of_column
+      FROM pg_attribute AS a
+     WHERE a.attrelid = entities AND a.attname = value_column AND NOT a.attisdropped;
+    SELECT t.ranges INTO result
+      FROM (VALUES ('int2'::regtype, 'int8range[]'::regtype),
+                   ('int4'::regtype, 'int8range[]'::regtype),
+                   ('int8'::regtype, 'int8range[]'::regtype),
+                   ('date'::regtype, 'daterange[]'::regtype),
+                   ('timestamp'::regtype, 'tsrange[]'::regtype),
+                   ('timestamptz'::regtype, 'tstzrange[]'::regtype)) AS t (of, ranges)
+     WHERE t.of = of_column;
+    IF result IS NULL THEN
+        RAISE 'value_column: "%" is no column of integers, dates or times of dataset "%"',
+              value_column, dataset
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = format('The columns are those of %s.', entities);
+    END IF;
+    RETURN result;
+END $$;
+
 CREATE OR REPLACE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1282,4 +1322,32 @@ BEGIN
                    ELSE given ->> function.proargnames[i.n] END
       ) AS v (value);
     RETURN call;
+END $$;
+
+CREATE OR REPLACE FUNCTION dp.listed_releases(publication text, releases jsonb) RETURNS SETOF jsonb
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    twice record;
+BEGIN
+    IF publication IS NULL OR releases IS NULL THEN
+        RAISE '% must not be NULL', CASE WHEN publication IS NULL THEN 'name' ELSE 'releases' END
+            USING ERRCODE = 'null_value_not_allowed',
+                  HINT = CASE WHEN publication IS NULL THEN 'Name the publication.'
+                              ELSE 'Such as [{"dataset": "census", "epsilon": 1}].' END;
+    END IF;
+    IF jsonb_typeof(releases) <> 'array' OR releases = '[]' THEN
+        RAISE 'releases must be a list of at least one release'
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
+    END IF;
+    SELECT r ->> 'dataset' AS dataset, coalesce(r ->> 'name', publication) AS name INTO twice
+      FROM jsonb_array_elements(releases) AS r WHERE jsonb_typeof(r) = 'object'
+     GROUP BY 1, 2 HAVING count(*) > 1 LIMIT 1;
+    IF FOUND THEN
+        RAISE 'releases: two of dataset "%" have the name "%"', twice.dataset, twice.name
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'A release without a "name" has that of the publication.';
+    END IF;
+    RETURN QUERY SELECT * FROM jsonb_array_elements(releases);
 END $$;

@@ -48,7 +48,7 @@ mod words;
 
 pub use gaussian::DiscreteGaussian;
 pub use laplace::DiscreteLaplace;
-pub use rational::{MAX_SCALE, MIN_SCALE, Scale, ScaleError};
+pub use rational::{MAX_SCALE, MIN_SCALE, Scale, ScaleError, shown};
 pub(crate) use words::Key;
 pub use words::{EntropyError, RandomWords, SystemWords, words_from_system};
 

@@ -20,6 +20,12 @@ pub enum ScaleError {
     OutOfRange { scale: f64 },
 }
 
+/// A number as messages show it: not with the hundreds of zeros that some are written with.
+pub fn shown(value: f64) -> String {
+    let plain = value == 0.0 || !value.is_finite() || (1e-15..1e16).contains(&value.abs());
+    if plain { value.to_string() } else { format!("{value:e}") }
+}
+
 impl fmt::Display for ScaleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,6 +95,20 @@ pub(super) fn exact_fraction(value: f64) -> (u128, u128) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_in_messages() {
+        for (value, text) in [
+            (1.0, "1"),
+            (0.0, "0"),
+            (1e-12, "0.000000000001"),
+            (1e-300, "1e-300"),
+            (-2.5e300, "-2.5e300"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(shown(value), text);
+        }
+    }
 
     #[test]
     fn a_float_is_the_fraction_it_stands_for() {

@@ -5,7 +5,7 @@ use super::limits::{MAX_BINS, MAX_WEIGHTED_BINS};
 use super::method::RangeMethod;
 use super::trees::budgets::LevelBudgets;
 use super::workload::Workload;
-use crate::noise::ScaleError;
+use crate::noise::{ScaleError, shown};
 use crate::privacy::ShareError;
 use std::fmt;
 
@@ -196,10 +196,10 @@ impl fmt::Display for RangePlanError {
                  {regions} times {cells}"
             ),
             RangePlanError::Scale { epsilon, delta: 0.0, error } => {
-                write!(f, "epsilon {epsilon} {error}")
+                write!(f, "epsilon {} {error}", shown(*epsilon))
             }
             RangePlanError::Scale { epsilon, delta, error } => {
-                write!(f, "epsilon {epsilon} with delta {delta} {error}")
+                write!(f, "epsilon {} with delta {} {error}", shown(*epsilon), shown(*delta))
             }
         }
     }

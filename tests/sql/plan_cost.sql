@@ -58,6 +58,7 @@ SELECT * FROM error_of($$SELECT * FROM dp_plan_cost('census', '[{"epsilon": 1, "
 SELECT * FROM error_of($$SELECT * FROM dp_plan_cost('census', '[]')$$);
 SELECT * FROM error_of($$SELECT * FROM dp_plan_cost('census', '{}')$$);
 SELECT * FROM error_of($$SELECT * FROM dp_plan_cost('census', '[7]')$$);
+SELECT * FROM error_of($$SELECT * FROM dp_plan_cost('census', '[{"epsilon": 1, "function": "dp_range_sums", "ranges": ["[0,18)"]}]')$$);
 SELECT * FROM error_of($$SELECT * FROM dp_plan_cost('census', NULL)$$);
 SELECT * FROM error_of($$SELECT * FROM dp_plan_cost(NULL, '[]')$$);
 CREATE ROLE plan_cost_nobody;

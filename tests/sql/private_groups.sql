@@ -110,6 +110,7 @@ SELECT * FROM histograms($$dp_hierarchy_release('census', 1e6)$$);
 -- what would tell the number of groups, or which region has one
 SELECT e.* FROM (VALUES
     ($$SELECT dp_hierarchy_release('census', 1, within => '{A}')$$),
+    ($$SELECT dp_hierarchy_release('census', 1, period => '[2026-01-01,)')$$),
     ($$SELECT dp_hierarchy_release('census', 1, '{select:Hc|Hg}')$$),
     ($$SELECT dp_hierarchy_release('census', 1, keep_measurements => true, name => 'kept')$$),
     ($$SELECT dp_hierarchy_release('census', 1e-4)$$),
@@ -126,6 +127,7 @@ CREATE TABLE listed (id int, state text, county text);
 CREATE TABLE of_coco (county text, h coco);
 CREATE TABLE holes (state text, county text); INSERT INTO holes VALUES ('A', NULL);
 CREATE MATERIALIZED VIEW counties AS SELECT DISTINCT state, county FROM household;
+CREATE VIEW seen AS SELECT * FROM county;
 SELECT e.* FROM (VALUES
     ($$'person', '{id}', '{state,county}', 'household', groups_private => true$$),
     ($$'person', '{id}', '{state,county}', 'household', regions => 'county'$$),
@@ -136,12 +138,14 @@ SELECT e.* FROM (VALUES
     ($$'person', '{id}', '{state,county}', 'household', groups_private => true, regions => 'holes'$$),
     ($$'person', '{id}', '{state,county}', 'household', groups_private => true, regions => 'household'$$),
     ($$'person', '{id}', '{state,county}', 'household', groups_private => true, regions => 'counties'$$),
+    ($$'person', '{id}', '{state,county}', 'household', groups_private => true, regions => 'seen'$$),
     ($$'person', '{id}', '{state,county}', 'person', groups_private => true, regions => 'county'$$),
     ($$'person', '{id}', '{state,county}', groups_private => true, regions => 'county'$$),
     ($$'person', '{id}', '{}', groups_private => true, period_column => 'age'$$),
     ($$'person', '{id}', '{}', groups_private => true, leaves => 'of_coco'$$),
     ($$'of_coco', '{}', '{}', size_column => 'h', groups_private => true$$)) AS bad(arguments),
     error_of(format('SELECT dp_create_dataset(''d'', %s, epsilon_budget => 1)', arguments)) AS e;
+DROP VIEW seen;
 
 -- tables that change: a key that is unique no more, a column of another type, a table made anew
 ALTER TABLE household DROP CONSTRAINT household_pkey;

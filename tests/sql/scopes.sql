@@ -172,6 +172,10 @@ SELECT dp_hierarchy_release('ample', 1, within => NULL);
 SELECT dp_hierarchy_release('ample', 1, within => '{NULL}');
 SELECT dp_hierarchy_release('ample', 1, period => 'empty');
 SELECT dp_hierarchy_release('ample', 1, period => 'first');
+SELECT dp_hierarchy_release('ample', 1, period => '[1,5)');
+SELECT dp_hierarchy_release('ample', 1, period => '[2026-04-01,2026-01-01)');
+SELECT dp_create_dataset('flat', 'person', '{id}', '{}', 'household', epsilon_budget => 1);
+SELECT dp_hierarchy_release('flat', 1, within => '{NY}');
 SELECT dp_create_dataset('whole', 'person', '{id}', '{state}', 'household', epsilon_budget => 1);
 SELECT dp_hierarchy_release('whole', 1, period => '[2026-01-01,)');
 SELECT dp_create_dataset('wrong', 'person', '{id}', '{state}', 'household', epsilon_budget => 1, period_column => 'when');
@@ -182,3 +186,12 @@ CREATE MATERIALIZED VIEW persons AS TABLE person;
 SELECT dp_create_dataset('view', 'persons', '{id}', '{state}', 'household', epsilon_budget => 1);
 SELECT dp_hierarchy_release('view', 1, within => '{NY}');
 SELECT period_column FROM dp.datasets WHERE name = 'census';
+
+-- a column of periods that is not what was declared, whatever its owner has confirmed
+ALTER TABLE resident ALTER since TYPE timestamp;
+SELECT dp_confirm_dataset('residents');
+SELECT dp_range_sums('residents', 'age', '{"[0,18)"}', 1, period => '[2026-01-01,2026-01-02)');
+ALTER TABLE resident RENAME since TO until;
+SELECT dp_confirm_dataset('residents');
+SELECT dp_range_sums('residents', 'age', '{"[0,18)"}', 1, period => '[2026-01-01,2026-01-02)');
+SELECT count(*) FROM dp_range_sums('residents', 'age', '{"[0,18)"}', 1);

@@ -179,6 +179,8 @@ SELECT (SELECT count(*) FROM dp_stream_tick('visits', 'early')) AS kiritimati, (
 SELECT stream, time_zone FROM dp.streams WHERE stream IN ('early', 'late') ORDER BY stream;
 SET TimeZone = 'Pacific/Kiritimati';
 SELECT code, message, hint FROM error_of(format($$SELECT dp_stream_create('visits', 'late', 'local', timestamp %L, '1 hour', 9, 0.1)$$, :'ahead'));
+-- which is not the reason where it is not all that differs
+SELECT code, message, hint FROM error_of($$SELECT dp_hierarchy_release('visits', 0.1, name => 'late')$$);
 -- which is that of the zone of that name, whatever abbreviations the session that calls has
 SET TimeZone = 'EST';
 SELECT (date_trunc('hour', clock_timestamp() AT TIME ZONE 'UTC') - interval '5 hours')::timestamp AS est \gset

@@ -3,7 +3,7 @@
 use super::request::MAX_CANDIDATES;
 use crate::coco::{Estimator, MAX_SIZE_LIMIT};
 use crate::hierarchy::consistency::{Consistency, MAX_CELLS};
-use crate::noise::ScaleError;
+use crate::noise::{ScaleError, shown};
 use crate::privacy::ShareError;
 use std::fmt;
 
@@ -82,7 +82,7 @@ impl fmt::Display for PlanError {
             PlanError::Epsilon { value } => {
                 write!(f, "epsilon must be a positive, finite number, got {value}")
             }
-            PlanError::Scale { value, error } => write!(f, "epsilon {value} {error}"),
+            PlanError::Scale { value, error } => write!(f, "epsilon {} {error}", shown(*value)),
             PlanError::Estimator { name } => write!(f, "estimators: unknown word \"{name}\""),
             PlanError::Cut { cut, max_size } => {
                 write!(f, "\"cut:{cut}\" is beyond max_size {max_size}")

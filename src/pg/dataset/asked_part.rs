@@ -3,10 +3,13 @@
 use super::catalog::Dataset;
 use super::part::{Part, PeriodRange, TYPES};
 use crate::hierarchy::path_text;
-use crate::pg::errors::{Result, all_required, internal, invalid, required};
+use crate::pg::errors::{Result, all_required, error, internal, invalid, required};
 use crate::pg::server::select::read_rows;
 use crate::pg::values::interval::{BinRange, RangeEnds, SqlRange};
+use pgrx::pg_sys::panic::CaughtError;
 use pgrx::spi::quote_literal;
+use pgrx::{PgSqlErrorCode, PgTryBuilder};
+use std::panic::AssertUnwindSafe;
 
 /// The longest path of a region that a part can be of, in bytes: the ledger keeps it.
 const LONGEST_PATH: usize = 2000;
@@ -23,14 +26,24 @@ impl Dataset {
     ) -> Result<Dataset> {
         let within = all_required(required(within, "within")?, "within")?;
         let levels = self.source.hierarchy.len();
+        if !within.is_empty() || period.is_some() {
+            self.source.check_groups_public(
+                &self.name,
+                "Which of them lie in a part is private, too: within and period need public groups.",
+            )?;
+        }
         if within.len() > levels {
+            let hint = match levels {
+                0 => "Its hierarchy is empty: there is the root alone, so leave within out.",
+                _ => "Name a region by its path, from the top level down, such as '{Ohio}'.",
+            };
             return Err(invalid(
                 format!(
                     "within: {} has {} names, and the dataset {levels} levels below the root",
                     path_text(&within),
                     within.len()
                 ),
-                "Name a region by its path, from the top level down, such as '{Ohio}'.",
+                hint,
             ));
         }
         if within.iter().map(String::len).sum::<usize>() > LONGEST_PATH {
@@ -41,12 +54,6 @@ impl Dataset {
         }
         let period = period.map(|period| self.period(period)).transpose()?.flatten();
         let part = Part { within, period };
-        if !part.is_all() {
-            self.source.check_groups_public(
-                &self.name,
-                "Which of them lie in a part is private, too: within and period need public groups.",
-            )?;
-        }
         if !part.is_all() && self.counted.is_some() {
             return Err(invalid(
                 "within and period have no meaning for a dataset with leaves",
@@ -87,13 +94,7 @@ impl Dataset {
         };
         let of_type = TYPES.iter().find(|(_, name, _)| name == kind);
         let &(type_oid, _, range) = of_type.ok_or_else(|| internal("a period of no type"))?;
-        let mut given: Option<SqlRange> = None;
-        let sql = format!("SELECT {}::pg_catalog.{range}", quote_literal(period));
-        read_rows(&sql, |row| {
-            given = row.get(1);
-            Ok(())
-        })?;
-        let given = given.ok_or_else(|| internal("a range was not read"))?;
+        let given = read_range(period, range)?;
         let ends = given.finite_ends(type_oid).filter(|ends| match (ends.lower, ends.upper) {
             (Some(lower), Some(upper)) => lower < upper,
             _ => true,
@@ -120,4 +121,39 @@ pub(crate) fn check_no_part(within: Option<&[Option<String>]>, period: Option<&s
         "They say of which part of a dataset the rows are that were counted, and that is charged: \
          dataset => '...'.",
     ))
+}
+
+/// The value of that type of ranges that is written so.
+///
+/// Error: none is.
+fn read_range(period: &str, range: &str) -> Result<SqlRange> {
+    let sql = format!("SELECT {}::pg_catalog.{range}", quote_literal(period));
+    let mut given: Option<SqlRange> = None;
+    let read = || {
+        read_rows(&sql, |row| {
+            given = row.get(1);
+            Ok(())
+        })
+    };
+    // Only PostgreSQL knows which texts are ranges. It does not know what they were written for.
+    PgTryBuilder::new(AssertUnwindSafe(read))
+        .catch_others(|caught| match caught {
+            CaughtError::PostgresError(report) if is_data_exception(report.sql_error_code()) => {
+                Err(error(
+                    report.sql_error_code(),
+                    format!("period: {:.200}, for {range}", report.message()),
+                )
+                .set_hint("Such as '[2026-01-01,2026-04-01)', in the type of period_column."))
+            }
+            caught => caught.rethrow(),
+        })
+        .execute()?;
+    given.ok_or_else(|| internal("a range was not read"))
+}
+
+/// Whether it is of class 22, of values that are none.
+fn is_data_exception(code: PgSqlErrorCode) -> bool {
+    // five characters of six bits, of which the first are the lowest
+    let class = |code: PgSqlErrorCode| code as i32 & 0xfff;
+    class(code) == class(PgSqlErrorCode::ERRCODE_DATA_EXCEPTION)
 }

@@ -70,13 +70,14 @@ impl ReadAmount {
 impl Source {
     /// Error: the rows are groups, of which one entity more or less changes a size.
     pub(crate) fn check_rows_are_entities(&self) -> Result<()> {
-        if self.size_column.is_some() {
-            return Err(invalid(
-                "range sums have no meaning for a dataset with size_column or leaves",
-                "They count rows. Declare a dataset whose rows are the entities.",
-            ));
+        if self.size_column.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let hint = match self.has_bins(&self.open_entities()?)? {
+            true => "They count rows. What its bins count dp_region_range_release releases.",
+            false => "They count rows. Declare a dataset whose rows are the entities.",
+        };
+        Err(invalid("range sums have no meaning for a dataset with size_column or leaves", hint))
     }
 
     /// Error: of the rows there are no ranges, neither of what they hold nor of what they count.

@@ -195,7 +195,10 @@ impl Dataset {
                 self.name
             ),
         )
-        .set_hint("Nothing was spent. dp_hierarchy_release and dp_range_sums count the rows."))
+        .set_hint(
+            "Nothing was spent. dp_hierarchy_release, dp_range_sums and dp_rectangle_sums count \
+             the rows.",
+        ))
     }
 
     /// Refuses a source that is not what the owner declared any more, or whose public part is
@@ -213,6 +216,7 @@ impl Dataset {
         let reader = self.source.reader(self.owner)?;
         as_reader(reader, || {
             self.check_unchanged()?;
+            self.source.check_period()?;
             self.source.check()
         })?;
         Ok(reader)

@@ -41,6 +41,28 @@ impl Source {
         })
     }
 
+    /// Error: a part is asked for, and the column of periods is not what was declared any more. By
+    /// it charges of before were told apart.
+    pub(super) fn check_period(&self) -> Result<()> {
+        let Some((column, kind)) = self.period.as_ref().filter(|_| !self.part.is_all()) else {
+            return Ok(());
+        };
+        let found = self.open_entities()?.column("period_column", column).ok();
+        let now = found.and_then(|found| {
+            TYPES.iter().find(|(of_type, ..)| *of_type == found.family()).map(|(_, name, _)| *name)
+        });
+        if now == Some(kind.as_str()) {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("period: column \"{column}\" was declared as {kind}, which it is not now"),
+        )
+        .set_hint(
+            "Nothing was spent. Give the column its name and type back, or declare the dataset anew.",
+        ))
+    }
+
     /// What a charge says of the part; None where it is all of the data, or counts everywhere. As
     /// the reader, under the snapshot under which rows will be read.
     ///
@@ -61,15 +83,7 @@ impl Source {
                 "Each REFRESH may move its rows elsewhere. Declare a dataset on a table.",
             ));
         }
-        if let Some((column, kind)) = &self.period
-            && self.period_type(column)? != kind
-        {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("period: column \"{column}\" was declared as {kind}, which it is not now"),
-            )
-            .set_hint("Nothing was spent. Declare the dataset anew."));
-        }
+        self.check_period()?;
         if self.privacy_unit.is_some() {
             return Ok(None);
         }

@@ -34,7 +34,10 @@ impl Source {
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
                     format!("{argument}: {} must have the owner of {}", other.name, entities.name),
                 )
-                .set_hint("Both are read with the rights of one role, the owner of entities."));
+                .set_hint(
+                    "Both are read with the rights of one role, the owner of entities: make a copy \
+                     that is that role's.",
+                ));
             }
             other.check_trusted_by(entities.owner, argument)?;
         }

@@ -123,6 +123,13 @@ impl Source {
     /// bytes.
     pub(super) fn known_regions(&self, tables: &DatasetTables) -> Result<KnownRegions> {
         let depth = self.hierarchy.len();
+        if depth > 0 && self.hidden.is_some() {
+            return Err(invalid(
+                "ranges by region need public groups, and those of the dataset are private",
+                "Which regions their rows lie in is private, too. dp_range_sums counts the rows of \
+                 all regions together.",
+            ));
+        }
         if depth > 0 && tables.groups.is_none() {
             return Err(invalid(
                 "ranges by region need a table of groups: without one, only private rows tell \

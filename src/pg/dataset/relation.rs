@@ -119,7 +119,7 @@ impl Place {
         let kinds = parts.iter().map(|(_, part)| part.kind).chain([relation.kind]);
         match self {
             Place::Here
-                if argument != "leaves"
+                if !["leaves", "regions"].contains(&argument)
                     && kinds.into_iter().any(|kind| elsewhere.contains(&kind)) =>
             {
                 "Its owner counts it, into a table that releases read: \

@@ -6,7 +6,7 @@ use crate::pg::errors::{Result, error, internal, invalid, required};
 use crate::pg::release::order::uncharged;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::values::expanded::StateDatum;
-use crate::pg::values::interval::{SqlRange, both_ends, checked_bounds};
+use crate::pg::values::interval::{SqlRange, both_ends, checked_bounds, named_bounds};
 use crate::pg::values::running::{Aggregation, Running};
 use crate::ranges::{Bins, CellCounts, GridBounds};
 use pgrx::prelude::*;
@@ -165,8 +165,9 @@ fn grid_add(
         }
     };
     let Some(state) = state else {
-        let axis = |(lo, hi)| checked_bounds(lo, hi);
-        let bounds = GridBounds::new(axis(rows)?, axis(columns)?).map_err(|problem| {
+        let axis = |argument, (lo, hi)| named_bounds(argument, lo, hi);
+        let axes = (axis("row_bounds", rows)?, axis("column_bounds", columns)?);
+        let bounds = GridBounds::new(axes.0, axes.1).map_err(|problem| {
             error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
                 .set_hint("Use wider bins, for example bin / 10, or closer bounds.")
         })?;

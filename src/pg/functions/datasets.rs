@@ -145,16 +145,18 @@ fn hide_groups(declared: &mut Source, private: bool, regions: Option<Oid>) -> Re
     }
     let root_alone = declared.hierarchy.is_empty();
     if root_alone != regions.is_none() {
-        let problem = if root_alone {
-            "regions has no meaning with an empty hierarchy"
+        return Err(if root_alone {
+            invalid(
+                "regions has no meaning with an empty hierarchy",
+                "There is the root alone then: leave regions out, or name the columns of a hierarchy.",
+            )
         } else {
-            "groups_private needs regions"
-        };
-        return Err(invalid(
-            problem,
-            "Which regions there are is public: regions => '...', a public table with the columns of \
-             hierarchy, a row for each lowest region. Private rows cannot tell.",
-        ));
+            invalid(
+                "groups_private needs regions",
+                "Which regions there are is public: regions => '...', a public table with the \
+                 columns of hierarchy, a row for each lowest region. Private rows cannot tell.",
+            )
+        });
     }
     let listed = declared.groups.take();
     // a unit that is a group has no other: in one region, where a table lists it

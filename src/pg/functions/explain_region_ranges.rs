@@ -73,11 +73,14 @@ fn tree(dataset: &Dataset) -> Result<Tree> {
         Some(leaves) => leaves,
         None if depth == 0 => vec![(vec![], 0)],
         None => {
-            return Err(no_public_regions(
-                dataset,
-                "Declare the dataset with groups => '...', a public table with the region of each \
-                 group.",
-            ));
+            let hint = match dataset.source.hidden {
+                Some(_) => "Ranges by region are for datasets whose groups are public.",
+                None => {
+                    "Declare the dataset with groups => '...', a public table with the region of \
+                     each group."
+                }
+            };
+            return Err(no_public_regions(dataset, hint));
         }
     };
     if leaves.is_empty() {

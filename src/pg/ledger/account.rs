@@ -344,9 +344,15 @@ impl Account {
             PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             format!("epsilon {epsilon} exceeds what is left of {whose}dataset \"{name}\": {left}"),
         )
-        .set_hint(
-            "Nothing was spent. dp_budget shows the budget, dp.grants each role's limit, and to \
-             the owner dp.ledger every charge.",
-        )
+        .set_hint(match self.part {
+            None => {
+                "Nothing was spent. dp_budget shows the budget, dp.grants each role's limit, and \
+                 to the owner dp.ledger every charge."
+            }
+            Some(_) => {
+                "Nothing was spent. dp_budget_cells shows what is left of each part, dp.grants \
+                 each role's limit, and to the owner dp.ledger every charge."
+            }
+        })
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Opt
     let sql = format!(
         "SELECT id, parameters = {}::jsonb, released_at IS NOT NULL, status = 'retracted', \
                 dataset = {id}, \
-                parameters ->> 'time_zone' IS DISTINCT FROM {}::jsonb ->> 'time_zone' \
+                parameters - 'time_zone' = {}::jsonb - 'time_zone' \
            FROM dp.release \
           WHERE name = {} \
             AND (dataset = {id} OR dataset_name = {} AND released_at IS NOT NULL \
@@ -65,13 +65,13 @@ pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Opt
     );
     let mut found = Ok(None);
     read_catalog(&sql, |row| {
-        let [same, is_stored, retracted, own, other_zone] =
+        let [same, is_stored, retracted, own, same_but_zone] =
             [2, 3, 4, 5, 6].map(|n| row.get(n).unwrap_or(false));
         let taken = |why: Taken| Err(taken(dataset, &promise.name, why));
         found = match (own, retracted, same) {
             (false, ..) => taken(Taken::EarlierDataset),
             (_, true, _) => taken(Taken::Retracted),
-            (.., false) if other_zone && is_stored => taken(Taken::OtherTimeZone),
+            (.., false) if same_but_zone && is_stored => taken(Taken::OtherTimeZone),
             (.., false) => taken(Taken::OtherParameters { is_stored }),
             (.., true) => Ok(row.get(1).filter(|_: &i64| is_stored)),
         };

@@ -6,6 +6,7 @@ use crate::ranges::{BinBounds, BoundsError};
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
 use pgrx::datum::{Datum, Interval, Range, RangeBound, UnboxDatum};
 use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{FromDatum, IntoDatum};
 use std::ffi::CStr;
@@ -217,11 +218,12 @@ impl Questions {
         let bounds = match bounds {
             Some(bounds) => {
                 let (lo, hi) = both_ends(bounds.half_open(), argument)?;
-                checked_bounds(lo, hi)?
+                named_bounds(argument, lo, hi)?
             }
             None => {
                 let (lo, hi) = around(&bins, argument)?;
-                checked_bounds(lo.saturating_sub(1), hi.saturating_add(1))?
+                let ranges = argument.replace("bounds", "ranges");
+                named_bounds(&ranges, lo.saturating_sub(1), hi.saturating_add(1))?
             }
         };
         Ok(Questions { axis: Axis::Number, bins, bounds })
@@ -264,8 +266,8 @@ impl Questions {
         });
         let bins = bins.collect::<Result<_>>()?;
         let bounds = match given {
-            Some(_) => checked_bounds(0, bin("bounds", end)?)?,
-            None => checked_bounds(-1, bin("ranges", end)?.saturating_add(1))?,
+            Some(_) => named_bounds("bounds", 0, bin("bounds", end)?)?,
+            None => named_bounds("ranges", -1, bin("ranges", end)?.saturating_add(1))?,
         };
         let axis = TimeAxis { type_oid, origin: i128::from(start) * unit, width };
         Ok(Questions { axis: Axis::Time(axis), bins, bounds })
@@ -277,7 +279,7 @@ fn fixed_width(bin_width: Interval) -> Result<i128> {
     let width = bin_width.micros() as i128 + i128::from(bin_width.days()) * MICROS_PER_DAY;
     if bin_width.months() != 0 || width <= 0 {
         return Err(invalid(
-            "bin_width must be a positive interval without months",
+            format!("bin_width must be a positive interval without months, got {bin_width}"),
             "Months and years have no fixed length: use days, hours, minutes or seconds.",
         ));
     }
@@ -397,16 +399,25 @@ fn around(ranges: &[Option<BinRange>], argument: &str) -> Result<(i64, i64)> {
     })
 }
 
-/// The bounds that two arguments give.
+/// The bounds that the arguments `lo` and `hi` give.
 pub(crate) fn checked_bounds(lo: i64, hi: i64) -> Result<BinBounds> {
-    BinBounds::new(lo, hi).map_err(|problem| match problem {
+    BinBounds::new(lo, hi).map_err(|problem| no_bounds("", problem))
+}
+
+/// The bounds that one argument gives, or what it asks for.
+pub(crate) fn named_bounds(argument: &str, lo: i64, hi: i64) -> Result<BinBounds> {
+    BinBounds::new(lo, hi).map_err(|problem| no_bounds(&format!("{argument}: "), problem))
+}
+
+fn no_bounds(of: &str, problem: BoundsError) -> ErrorReport {
+    match problem {
         BoundsError::Empty { .. } => invalid(
-            problem.to_string(),
+            format!("{of}{problem}"),
             "The bins are lo, lo + 1, ..., hi - 1: for ages up to 99, lo is 0 and hi is 100.",
         ),
         BoundsError::TooMany { .. } => {
-            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, problem.to_string())
+            error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, format!("{of}{problem}"))
                 .set_hint("Use wider bins, for example bin / 10, or closer bounds.")
         }
-    })
+    }
 }
