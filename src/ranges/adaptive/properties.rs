@@ -110,15 +110,15 @@ fn divided(rows: u64, bins: usize, random: &mut ChaCha20Rng) -> Vec<u64> {
 /// hold the truth has a standard error of 0.7 %, and is within 87.5 and 92.5 % by chance if it is 90 %
 /// (3.7 of these off, 2 in 10,000; the seed is fixed). Of normal errors a deviation that is told 20 %
 /// too large lets 95.2 % hold it and one 20 % too small 81 %, which would be missed at most once in
-/// 10,000 times; of 12 % too large, 93.5 %, one time in fourteen.
+/// 10,000 times; of 12 % too large, 93.5 %, once in 23.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say_where_there_are_few_rows_too() {
     let bins = 64;
-    for (signal, delta) in [(1e2, 0.0), (1e3, 0.0), (1e4, 0.0), (1e2, 1e-6), (1e3, 1e-6)] {
+    for signal in [1e2, 1e3, 1e4] {
         let mut random = ChaCha20Rng::seed_from_u64(7);
         let inside = (0..2000u32).filter(|&seed| {
             let counts = divided((signal / 0.1) as u64, bins, &mut random);
-            let release = released(&counts, 0.1, delta, seed.into());
+            let release = released(&counts, 0.1, 0.0, seed.into());
             let estimate = release.adaptive(&vec![1.0; bins]).unwrap();
             let (start, other) = (random.random_range(0..bins), random.random_range(0..bins));
             let range = start.min(other)..start.max(other) + 1;
@@ -127,8 +127,7 @@ fn intervals_hold_the_truth_as_often_as_they_say_where_there_are_few_rows_too() 
             error.abs() <= 1.645 * estimate.variance(range).sqrt()
         });
         let inside = inside.count() as f64 / 2000.0;
-        println!("{signal} {delta}: {inside}");
-        assert!((0.875..=0.925).contains(&inside), "{signal}, {delta}: {inside}");
+        assert!((0.875..=0.925).contains(&inside), "{signal}: {inside}");
     }
 }
 
