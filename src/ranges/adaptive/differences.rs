@@ -82,7 +82,7 @@ impl Differences {
     }
 }
 
-pub(super) fn sums_of_halves(halves: &[f64]) -> Vec<f64> {
+fn sums_of_halves(halves: &[f64]) -> Vec<f64> {
     halves.chunks(2).paced().map(|halves| halves.iter().sum()).collect()
 }
 

@@ -10,11 +10,11 @@
 //! C's inverse, needs what strategies of trees do not have.) A product with C takes a few transforms
 //! or a run over the tree, so the equations are solved by conjugate gradients.
 
-use super::differences::{Differences, sums_of_halves};
+use super::differences::Differences;
 use super::monotone::make_monotone;
-use super::prior::{Learned, Observed, learned};
+use super::prior::{Learned, Measured, Observed, learned};
 use crate::ranges::combined::CombinedMechanism;
-use crate::work::poll;
+use crate::work::{Paced, poll};
 use std::ops::Range;
 
 /// What is left of the equations' residual, in units of the right side.
@@ -155,42 +155,95 @@ struct Prior {
 
 impl Prior {
     /// `parts`: of the noise's variances.
-    fn new(observed: &[Observed], parts: impl Iterator<Item = f64>) -> Prior {
-        let variances = observed.iter().zip(parts).map(|(observed, part)| observed.variance * part);
+    fn new(measured: &[Measured], parts: impl Iterator<Item = f64>) -> Prior {
+        let variances = measured.iter().zip(parts).map(|(measured, part)| measured.variance * part);
         let variances: Vec<f64> = variances.collect();
-        let diagonal = variances.iter().zip(observed).map(|(p, o)| p + o.variance).collect();
+        let diagonal = variances.iter().zip(measured).map(|(p, m)| p + m.variance).collect();
         Prior { variances, diagonal }
     }
 }
 
 /// What the mean is made with, and what variances are.
+///
+/// Level by level from the root down: how large a difference may be depends on its node's size, which
+/// is what the levels above make of it. The unbiased estimate of the size would not do where there are
+/// few rows. Its square is larger than that of the size by the noise's variance, of which most nodes
+/// then have nearly nothing else; and taken for the size, that allows for differences that no node of
+/// few rows can have, so that they are drawn too little towards each other and intervals are too wide.
 fn priors(
     differences: &Differences,
     mechanism: &CombinedMechanism,
     unbiased: &[f64],
 ) -> (Prior, Prior) {
-    let observed = observed(differences, mechanism, unbiased);
-    let mut of_all = Vec::with_capacity(differences.len());
-    for level in differences.levels() {
+    let measured = measured(differences, mechanism, unbiased);
+    let total = Size::new(unbiased.iter().sum(), mechanism.variance(0..unbiased.len()));
+    let mut sizes = vec![total];
+    // the rows of the last level come first here
+    let mut levels = Vec::with_capacity(differences.levels().len());
+    for level in differences.levels().iter().rev() {
         poll();
-        of_all.extend(learned(&observed[level.rows.clone()]));
+        let rows = measured[level.rows.clone()].iter().zip(&sizes);
+        let rows = rows.map(|(measured, size)| measured.of(size.square())).collect::<Vec<_>>();
+        let of_level = learned(&rows);
+        sizes = halves(&sizes, &rows, &of_level, &level.weights);
+        levels.push(of_level);
     }
-    let prior = |part: fn(Learned) -> f64| Prior::new(&observed, of_all.iter().map(|l| part(*l)));
+    let of_all: Vec<Learned> = levels.into_iter().rev().flatten().collect();
+    let prior = |part: fn(Learned) -> f64| Prior::new(&measured, of_all.iter().map(|l| part(*l)));
     (prior(Learned::for_mean), prior(Learned::for_variance))
 }
 
+/// What is known of the sum of a node's bins from the levels above, which is not below 0.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    mean: f64,
+    variance: f64,
+}
+
+impl Size {
+    fn new(mean: f64, variance: f64) -> Size {
+        Size { mean: mean.max(0.0), variance }
+    }
+
+    /// The mean of the size's square.
+    fn square(self) -> f64 {
+        self.mean * self.mean + self.variance
+    }
+}
+
+/// The sizes of the nodes one level below: with l + r = s and a l - b r = d, where a + b = 2, the
+/// halves are (b s + d) / 2 and (a s - d) / 2. That s and d are correlated, mostly a little, is left out.
+fn halves(
+    nodes: &[Size],
+    rows: &[Observed],
+    learned: &[Learned],
+    weights: &[(f64, f64)],
+) -> Vec<Size> {
+    let mut halves = Vec::with_capacity(2 * nodes.len());
+    for (((size, row), learned), (a, b)) in nodes.iter().zip(rows).zip(learned).zip(weights).paced()
+    {
+        let (mean, variance) = learned.difference(row);
+        let half = |weight: f64, mean: f64| {
+            let variance = weight * weight * size.variance + variance;
+            Size::new((weight * size.mean + mean) / 2.0, variance / 4.0)
+        };
+        halves.extend([half(*b, mean), half(*a, -mean)]);
+    }
+    // the last node may be its only half
+    halves.extend(nodes.get(rows.len()));
+    halves
+}
+
 /// The differences of the estimates, with their noise. `unbiased`: of the bins.
-fn observed(
+fn measured(
     differences: &Differences,
     mechanism: &CombinedMechanism,
     unbiased: &[f64],
-) -> Vec<Observed> {
+) -> Vec<Measured> {
     let estimates = differences.of(unbiased);
-    let mut observed = Vec::with_capacity(estimates.len());
+    let mut measured = Vec::with_capacity(estimates.len());
     let mut halves = mechanism.variances_of_blocks(1);
-    let mut sums = unbiased.to_vec();
     for level in differences.levels() {
-        sums = sums_of_halves(&sums);
         let nodes = mechanism.variances_of_blocks(level.bins);
         let rows = estimates[level.rows.clone()].iter().zip(&level.weights).enumerate();
         for (node, (difference, (a, b))) in rows {
@@ -198,13 +251,11 @@ fn observed(
             // the covariance of the halves is (both - left - right) / 2
             let variance = a * a * left + b * b * right - a * b * (both - left - right);
             let variance = variance.max(LEAST_VARIANCE);
-            let size = sums[node].max(0.0);
-            let size_squared = size * size + both;
-            observed.push(Observed { difference: *difference, variance, size_squared });
+            measured.push(Measured { difference: *difference, variance });
         }
         halves = nodes;
     }
-    observed
+    measured
 }
 
 pub(in crate::ranges) fn dot(a: &[f64], b: &[f64]) -> f64 {

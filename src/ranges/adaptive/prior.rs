@@ -20,12 +20,26 @@ const ROUNDS: usize = 30;
 
 /// An unbiased estimate of a difference.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Observed {
+pub(super) struct Measured {
     pub(super) difference: f64,
     /// Of its noise.
     pub(super) variance: f64,
-    /// Of the node: the square of its size, as far as noise lets it be known.
-    pub(super) size_squared: f64,
+}
+
+impl Measured {
+    /// `size_squared`: of the node, the mean of its size's square, as far as that is known.
+    pub(super) fn of(self, size_squared: f64) -> Observed {
+        let Measured { difference, variance } = self;
+        Observed { difference, variance, size_squared }
+    }
+}
+
+/// With what it is compared with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Observed {
+    difference: f64,
+    variance: f64,
+    size_squared: f64,
 }
 
 /// For each of the level's differences, how likely it is to have each c.
@@ -123,10 +137,6 @@ const TAKEN: f64 = 1e-6;
 /// shrinkage costs little where it is right.
 const OF_MODEL: f64 = 0.8;
 
-/// Of the prior variances, for those of answers: that no count is below 0 is known besides. Found on the
-/// same 60 histograms, for intervals of 90 % to hold the truth in so many cases.
-const OF_VARIANCE: f64 = 0.65;
-
 impl Learned {
     /// Of what variance the truth has to be, over the noise's, for the mean to keep so much.
     pub(super) fn for_mean(self) -> f64 {
@@ -135,10 +145,15 @@ impl Learned {
     }
 
     /// For the same variance of the posterior, which has two parts: the mean of what each c leaves,
-    /// and that between their means.
+    /// and that between their means. That no count is below 0 is left out: it makes intervals wider
+    /// than they have to be, by little.
     pub(super) fn for_variance(self) -> f64 {
-        let kept = OF_VARIANCE * (self.kept + self.between).max(KEPT);
-        kept / (self.taken - self.between).max(TAKEN)
+        (self.kept + self.between).max(KEPT) / (self.taken - self.between).max(TAKEN)
+    }
+
+    /// The mean and the variance of the true difference.
+    pub(super) fn difference(self, observed: &Observed) -> (f64, f64) {
+        (self.kept * observed.difference, (self.kept + self.between) * observed.variance)
     }
 }
 
@@ -161,7 +176,7 @@ mod tests {
         let deviation = (truth * truth + 100.0_f64).sqrt();
         let one = || {
             let normal: f64 = StandardNormal.sample(&mut random);
-            Observed { difference: deviation * normal, variance: 100.0, size_squared: 1e6 }
+            Measured { difference: deviation * normal, variance: 100.0 }.of(1e6)
         };
         std::iter::repeat_with(one).take(count).collect()
     }

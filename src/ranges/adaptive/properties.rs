@@ -8,6 +8,7 @@ use crate::ranges::{MethodChoice, RangePlan, RangeRelease, RangeRequest};
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Binomial, Distribution, StandardNormal};
 
 fn close(a: f64, b: f64, scale: f64) -> bool {
     (a - b).abs() <= 1e-3 * scale
@@ -90,6 +91,43 @@ fn what_is_smooth_or_sparse_is_known_better_and_what_has_no_shape_not_worse() {
             assert!(ratio <= most, "{what}, {delta}: {ratio}");
             assert!((0.84..=0.99).contains(&covered), "{what}, {delta}: {covered}");
         }
+    }
+}
+
+/// Rows that are divided among bins node by node, some nodes evenly, some not at all.
+fn divided(rows: u64, bins: usize, random: &mut ChaCha20Rng) -> Vec<u64> {
+    if bins == 1 {
+        return vec![rows];
+    }
+    let uneven = [0.0, 0.1, 0.3, 0.7][random.random_range(0..4)];
+    let normal: f64 = StandardNormal.sample(random);
+    let left = ((1.0 + uneven * normal) / 2.0).clamp(0.0, 1.0);
+    let left = Binomial::new(rows, left).unwrap().sample(random);
+    [divided(left, bins / 2, random), divided(rows - left, bins / 2, random)].concat()
+}
+
+/// Of 2,000 releases of other histograms each, one random range: so the part of intervals of 90 % that
+/// hold the truth has a standard error of 0.7 %, and is within 87.5 and 92.5 % by chance if it is 90 %
+/// (3.7 of these off, 2 in 10,000; the seed is fixed). Of normal errors a deviation that is told 20 %
+/// too large lets 95.2 % hold it and one 20 % too small 81 %, which would be missed at most once in
+/// 10,000 times; of 12 % too large, 93.5 %, once in 23.
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say_where_there_are_few_rows_too() {
+    let bins = 64;
+    for signal in [1e2, 1e3, 1e4] {
+        let mut random = ChaCha20Rng::seed_from_u64(7);
+        let inside = (0..2000u32).filter(|&seed| {
+            let counts = divided((signal / 0.1) as u64, bins, &mut random);
+            let release = released(&counts, 0.1, 0.0, seed.into());
+            let estimate = release.adaptive(&vec![1.0; bins]).unwrap();
+            let (start, other) = (random.random_range(0..bins), random.random_range(0..bins));
+            let range = start.min(other)..start.max(other) + 1;
+            let truth = counts[range.clone()].iter().sum::<u64>() as f64;
+            let error = estimate.sum(range.clone()) - truth;
+            error.abs() <= 1.645 * estimate.variance(range).sqrt()
+        });
+        let inside = inside.count() as f64 / 2000.0;
+        assert!((0.875..=0.925).contains(&inside), "{signal}: {inside}");
     }
 }
 
