@@ -14,8 +14,10 @@
 
 mod process;
 mod serving;
+mod work;
 
 pub(crate) use serving::serve;
+pub(crate) use work::Work;
 
 use super::locks::{PrivateLock, Turn, is_taken, sleep};
 use super::segment::{Next, Segment};
@@ -25,7 +27,6 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use process::{Process, State};
 use std::cell::RefCell;
-use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
 /// How long to look for a slot after waiting longer than that for one's turn to look.
@@ -37,25 +38,6 @@ const START_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to sleep at most before one looks whether there is an answer: the worker wakes who waits.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// What workers do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
-    Ledger,
-    Store,
-}
-
-impl Work {
-    const ALL: [Work; 2] = [Work::Ledger, Work::Store];
-
-    /// What `pg_stat_activity` calls the worker.
-    fn name(self) -> &'static CStr {
-        match self {
-            Work::Ledger => c"pg_dp ledger",
-            Work::Store => c"pg_dp store",
-        }
-    }
-}
 
 /// What workers are sent for.
 pub(crate) struct Errand {

@@ -1,6 +1,6 @@
 //! A worker's process, as the session sees it that started it.
 
-use super::Work;
+use super::work::Work;
 use crate::pg::server::locks::wake;
 use crate::pg::server::segment::Segment;
 use crate::pg::server::state::own_process;

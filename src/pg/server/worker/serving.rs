@@ -1,6 +1,6 @@
 //! The worker's side.
 
-use super::Work;
+use super::work::Work;
 use crate::pg::errors::Result;
 use crate::pg::server::locks::{PrivateLock, is_taken, sleep, wake};
 use crate::pg::server::segment::{Next, Segment};
