@@ -78,7 +78,7 @@ CREATE TABLE dp.dataset (
                              -- appear or vanish with a unit at most; NULL where they are public
     regions oid, -- the public table of regions, where groups are private
     regions_name text,
-    summits bytea DEFAULT '' -- of the charges to parts, the sums that no cell exceeds, so that a
+    summits bytea -- of the charges to parts, the sums that no cell exceeds, so that a
                              -- charge need not read all; NULL where they are not kept
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;

@@ -126,7 +126,8 @@ COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
 
 ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text,
     ADD COLUMN groups_per_unit integer CHECK (groups_per_unit > 0), ADD COLUMN regions oid,
-    ADD COLUMN regions_name text, ADD COLUMN summits bytea DEFAULT '';
+    ADD COLUMN regions_name text, ADD COLUMN summits bytea;
+UPDATE dp.dataset SET summits = ''; -- there were no parts yet
 
 DROP FUNCTION @extschema@.dp_coco_histogram(
     @extschema@.coco, float8, bigint, text, text, text);

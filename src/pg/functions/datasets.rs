@@ -72,10 +72,10 @@ fn dp_create_dataset(
                 groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
                 max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge, \
                 leaves, leaves_name, period_column, period_type, groups_per_unit, \
-                regions, regions_name) \
+                regions, regions_name, summits) \
          VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
                  $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001, \
-                 $13, $13::regclass::text, $14, $15, $16, $17, $17::regclass::text) \
+                 $13, $13::regclass::text, $14, $15, $16, $17, $17::regclass::text, '') \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),

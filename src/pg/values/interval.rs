@@ -52,15 +52,22 @@ impl SqlRange {
         }
     }
 
-    /// Where a range of times begins and ends; infinity is no limit.
+    /// Where a range of times begins and ends; infinity is no limit, and no time.
     fn finite(&self, type_oid: Oid) -> Option<BinRange> {
-        let infinite = |time: i64| match type_oid {
-            pg_sys::DATEOID => time <= i32::MIN.into() || time >= i32::MAX.into(),
-            _ => time == i64::MIN || time == i64::MAX,
+        let (before_all, after_all) = match type_oid {
+            pg_sys::DATEOID => (i32::MIN.into(), i32::MAX.into()),
+            _ => (i64::MIN, i64::MAX),
         };
+        let (from, to) = self.ends.as_ref()?;
+        let (from, to) = (from.get().copied(), to.get().copied());
+        if from.is_some_and(|from| from >= after_all) || to.is_some_and(|to| to <= before_all) {
+            return None;
+        }
         let BinRange { lower, upper } = self.half_open()?;
-        let limit = |end: Option<i64>| end.filter(|time| !infinite(*time));
-        Some(BinRange { lower: limit(lower), upper: limit(upper) })
+        Some(BinRange {
+            lower: lower.filter(|_| from.is_some_and(|from| from > before_all)),
+            upper: upper.filter(|_| to.is_some_and(|to| to < after_all)),
+        })
     }
 }
 
