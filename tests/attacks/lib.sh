@@ -216,7 +216,7 @@ BEGIN
           INTO victim, target FROM pg_stat_activity WHERE datname = current_database();
         EXIT WHEN come AND victim IS NULL;
         come := come OR victim IS NOT NULL;
-        IF target IS NOT NULL THEN
+        IF come AND target IS NOT NULL THEN -- not a worker that has stayed for a session of before
             PERFORM pg_sleep(microseconds / 1e6);
             EXECUTE format('SELECT %s(%s)', action, target) INTO result;
             RETURN result;
