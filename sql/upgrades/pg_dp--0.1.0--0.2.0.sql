@@ -240,6 +240,14 @@ COMMENT ON FUNCTION @extschema@.dp_create_dataset(
         boolean, regclass)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
+CREATE FUNCTION @extschema@.dp_raise_budget(
+        dataset text, reason text, epsilon float8 DEFAULT 0, delta float8 DEFAULT 0)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_raise_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_raise_budget(text, text, float8, float8) IS
+    'adds to a dataset''s budget, by an entry of the ledger that says who did and why';
+
 CREATE FUNCTION @extschema@.dp_budget_cells(dataset text)
     RETURNS TABLE (within text[], period text, epsilon_spent numeric, epsilon_left numeric,
                    releases bigint, picture text)
@@ -264,7 +272,7 @@ BEGIN ATOMIC
     ), charged AS MATERIALIZED ( -- cells is there for charges to a part of the data
         SELECT c.dataset, c.parameters -> 'cells' AS cells,
                CASE WHEN c.parameters ? 'cells' THEN c.parameters -> 'within' END AS within,
-               count(*) AS n, sum(c.epsilon) AS epsilon, sum(c.delta) AS delta, sum(c.rho) AS rho
+               count(*) FILTER (WHERE c.function <> 'dp_raise_budget') AS n, sum(c.epsilon) AS epsilon, sum(c.delta) AS delta, sum(c.rho) AS rho
           FROM dp.charge AS c GROUP BY 1, 2, 3
     ), of_parts AS (
         SELECT s.dataset,
@@ -294,6 +302,15 @@ BEGIN ATOMIC
                 HAVING count(*) <> 2
                        OR (sum(e.side * e.n), sum(e.side * e.epsilon), sum(e.side * e.delta),
                            sum(e.side * e.rho)) <> (0, 0, 0, 0)
+                UNION ALL -- a budget is that of the last deed
+                SELECT d.id
+                  FROM dp.dataset AS d
+                  JOIN (SELECT DISTINCT ON (c.dataset) c.dataset, c.parameters
+                          FROM dp.charge AS c WHERE c.function = 'dp_raise_budget'
+                         ORDER BY c.dataset, c.id DESC) AS c ON c.dataset = d.id
+                 WHERE (d.epsilon_budget, d.delta_budget)
+                       <> ((c.parameters -> 'epsilon_budget' ->> 1)::numeric,
+                           (c.parameters -> 'delta_budget' ->> 1)::numeric)
                 UNION ALL
                 SELECT d.id
                   FROM dp.dataset AS d

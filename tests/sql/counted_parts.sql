@@ -135,6 +135,12 @@ BEGIN
 END $$;
 SELECT whole, problem FROM dp_verify_ledger();
 
+-- one histogram of a part is its own root, whose error bars are those of its numbers
+SELECT dp_create_dataset('one', 'person', '{id}', '{state,county}', 'household', epsilon_budget => 1e6) \g /dev/null
+SELECT dp_coco_histogram('{1:3, 2:5}'::coco, 1e5, dataset => 'one', name => 'NY', within => '{NY}') AS histogram;
+SELECT level, path, statistic, value, lower, upper FROM dp_hierarchy_intervals('one', 'NY') WHERE statistic = 'entities';
+SELECT label, value FROM dp_plot('one', 'NY') WHERE value > 0;
+
 -- errors
 SELECT dp_range_release(bins_of('NY'), 1, within => '{NY}');
 SELECT dp_grid_release('[0,2)x[0,2){}', 1, period => '[2026-01-01,)');

@@ -2,12 +2,16 @@
 
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, invalid, required};
+use crate::pg::ledger::deed::raise;
 use crate::pg::server::catalog::execute;
 use crate::pg::server::roles::{role_exists, role_name};
 use crate::pg::server::state::current_role;
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
+
+/// In characters, for an entry of the ledger.
+const LONGEST_REASON: usize = 1000;
 
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result<()> {
@@ -31,6 +35,42 @@ fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result
             "No role with a grant could release; dp_revoke takes a grant back.",
         )
     })
+}
+
+#[pg_extern(volatile, parallel_unsafe)]
+fn dp_raise_budget(
+    dataset: Option<&str>,
+    reason: Option<&str>,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+) -> Result<()> {
+    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
+    let reason = required(reason, "reason")?;
+    let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
+    let length = reason.trim().chars().count();
+    if !(1..=LONGEST_REASON).contains(&length) {
+        return Err(invalid(
+            format!("reason must be 1 to {LONGEST_REASON} characters, got {length}"),
+            "The ledger keeps it: why may more be learnt of the rows than was promised?",
+        ));
+    }
+    if !(0.0..1.0).contains(&delta) {
+        return Err(invalid(
+            format!("delta must be a number from 0 up to, not including, 1, got {delta}"),
+            "It is added to the dataset's delta_budget.",
+        ));
+    }
+    let added = match Epsilon::new(epsilon) {
+        Ok(epsilon) => epsilon.decimal(),
+        Err(_) if epsilon == 0.0 && delta > 0.0 => "0".to_string(),
+        Err(_) => {
+            return Err(invalid(
+                format!("epsilon must be a positive, finite number, got {epsilon}"),
+                "It is added to the dataset's epsilon_budget. A budget is never lowered; with a delta it may be 0.",
+            ));
+        }
+    };
+    raise(dataset.id, &dataset.name, reason, added, delta.to_string())
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

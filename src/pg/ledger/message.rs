@@ -11,8 +11,21 @@ pub(super) enum Message {
     Charge(Box<ChargeRequest>),
     /// Answered with a [`PublishAnswer`].
     Publish(PublishRequest),
+    /// Answered with whether the dataset has that budget now.
+    Raise(Deed),
     /// To show a publication, all of whose releases are stored. Answered with whether it is shown.
     Show { publication: String, who: u32 },
+}
+
+/// By which an owner adds to a budget: an entry of the ledger, which charges nothing. Decimals, as in
+/// a [`ChargeRequest`].
+#[derive(Serialize, Deserialize)]
+pub(super) struct Deed {
+    pub(super) dataset: i64,
+    pub(super) who: String,
+    pub(super) reason: String,
+    pub(super) epsilon: String,
+    pub(super) delta: String,
 }
 
 /// Releases that are charged together, or none of them, and shown together.
@@ -52,7 +65,7 @@ impl ChargeRequest {
     /// The zCDP loss as a decimal that is not below it: the shortest decimal of an f64 may be, by
     /// less than the next f64 lies above.
     pub(super) fn rho_decimal(&self) -> String {
-        self.rho.next_up().to_string()
+        if self.rho == 0.0 { "0".to_string() } else { self.rho.next_up().to_string() }
     }
 }
 

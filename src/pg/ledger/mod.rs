@@ -3,6 +3,7 @@
 //! private rows are read with is sealed for those.
 
 pub(super) mod account;
+pub(super) mod deed;
 mod message;
 pub(super) mod parts;
 mod promise;

@@ -261,7 +261,7 @@ fn add_up(client: &mut SpiClient, request: &ChargeRequest, parts: Parts) -> SpiR
 }
 
 /// Adds the ledger's entry, and returns its number.
-fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<i64> {
+pub(super) fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<i64> {
     // one chain over all datasets: whoever adds a link has to see the last one
     client.update("LOCK TABLE dp.charge IN SHARE ROW EXCLUSIVE MODE", None, &[])?;
     client.update(

@@ -1,5 +1,6 @@
 //! The ledger's worker: what it is asked it does in one transaction, as superuser.
 
+use super::deed;
 use super::message::Message;
 use super::record::check_and_record;
 use super::together::{charge_all, show};
@@ -12,6 +13,10 @@ pub(crate) fn answer(message: &[u8]) -> Result<Vec<u8>> {
         Message::Charge(request) => {
             let answer = Spi::connect_mut(|client| check_and_record(client, &request));
             serde_json::to_vec(&answer.map_err(internal)?)
+        }
+        Message::Raise(deed) => {
+            let raised = Spi::connect_mut(|client| deed::record(client, &deed));
+            serde_json::to_vec(&raised.map_err(internal)?)
         }
         Message::Publish(request) => serde_json::to_vec(&charge_all(&request).map_err(internal)?),
         Message::Show { publication, who } => {

@@ -60,12 +60,15 @@ impl Published {
         let mut found = None;
         read_catalog(&sql, |row| {
             let parameters: String = row.get(4).unwrap_or_default();
-            let asked: Parameters = serde_json::from_str(&parameters).map_err(internal)?;
+            let mut asked: Parameters = serde_json::from_str(&parameters).map_err(internal)?;
+            let is_one = asked.method.is_some();
+            if is_one {
+                asked.within.clear(); // of whatever part it was counted, it is its own root
+            }
             let levels = row.get::<i32>(2).unwrap_or(1).unsigned_abs() as usize;
             found = Some(Published {
                 id: row.get(1).unwrap_or_default(),
-                // one histogram is its own root
-                levels: if asked.method.is_some() { 1 } else { levels - asked.within.len() },
+                levels: if is_one { 1 } else { levels - asked.within.len() },
                 rows_per_unit: row.get::<i32>(3).unwrap_or(1).unsigned_abs(),
                 groups_per_unit: row.get::<i32>(6).map(i32::unsigned_abs),
                 asked,

@@ -1,0 +1,86 @@
+//! Deeds: by one an owner adds to a dataset's budget. It is an entry of the ledger, in the chain with
+//! the charges, so that whoever reads what was spent reads who allowed more of it, when and why.
+
+use super::account::{CHARGE, not_charged};
+use super::message::{ChargeRequest, Deed, Message};
+use super::record::append;
+use super::sql::{SpiResult, first_row};
+use crate::pg::errors::{Result, error, internal};
+use crate::pg::server::locality::refuse_worker_node;
+use crate::pg::server::roles::role_name;
+use crate::pg::server::state::current_role;
+use crate::pg::server::surroundings::check_surroundings;
+use crate::pg::server::worker::ask;
+use pgrx::prelude::*;
+use pgrx::spi::SpiClient;
+use serde_json::Value;
+
+/// The function that a deed's entry names, which is no release.
+const RAISE: &str = "dp_raise_budget";
+
+/// Adds to the budget of a dataset that the current role owns, for good, whatever becomes of the
+/// caller's transaction, as charges may follow at once. `epsilon`, `delta`: decimals.
+pub(crate) fn raise(
+    dataset: i64,
+    name: &str,
+    reason: &str,
+    epsilon: String,
+    delta: String,
+) -> Result<()> {
+    check_surroundings()?;
+    refuse_worker_node()?;
+    let who = role_name(current_role());
+    let deed = Deed { dataset, who, reason: reason.to_string(), epsilon, delta };
+    let message = serde_json::to_vec(&Message::Raise(deed)).map_err(internal)?;
+    let answer = ask(&CHARGE, dataset, &message).map_err(not_charged)?;
+    if serde_json::from_slice(&answer).map_err(internal)? {
+        return Ok(());
+    }
+    Err(error(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("the budget of dataset \"{name}\" was not raised"),
+    )
+    .set_hint(
+        "The dataset is not committed, was dropped, or its delta_budget would not be below 1.",
+    ))
+}
+
+/// The worker's side: whether the dataset has that budget now.
+pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<bool> {
+    let Deed { dataset, who, reason, epsilon, delta } = deed;
+    // the row is locked, as by every charge, before the end of the chain
+    let parameters = first_row(
+        client,
+        "UPDATE dp.dataset SET epsilon_budget = epsilon_budget + $2::numeric, \
+                delta_budget = delta_budget + $3::numeric \
+          WHERE id = $1 AND dropped_at IS NULL AND delta_budget + $3::numeric < 1 \
+      RETURNING jsonb_build_object( \
+                    'reason', $4, \
+                    'epsilon_budget', jsonb_build_array( \
+                        trim_scale(epsilon_budget - $2::numeric), trim_scale(epsilon_budget)), \
+                    'delta_budget', jsonb_build_array( \
+                        trim_scale(delta_budget - $3::numeric), trim_scale(delta_budget)))::text",
+        &[
+            (*dataset).into(),
+            epsilon.as_str().into(),
+            delta.as_str().into(),
+            reason.as_str().into(),
+        ],
+        |row| row.get::<String>(1),
+    )?;
+    let Some(parameters) = parameters.flatten() else { return Ok(false) };
+    let entry = ChargeRequest {
+        dataset: *dataset,
+        grantee: None,
+        who: who.clone(),
+        function: RAISE.to_string(),
+        epsilon: "0".to_string(),
+        delta: "0".to_string(),
+        rho: 0.0,
+        part: None,
+        parameters: serde_json::from_str(&parameters).unwrap_or(Value::Null),
+        promise: None,
+    };
+    append(client, &entry)?;
+    Ok(true)
+}
