@@ -228,7 +228,7 @@ SQL
 }
 strike() {
     exec {striker}< <(PGAPPNAME=striker sql -c "SELECT strike('$1', $2, '$3')" 2>/dev/null)
-    until_true 10 "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'striker' AND state = 'active')"
+    until_true 60 "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'striker' AND state = 'active')"
 }
 met() {
     met=
