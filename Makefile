@@ -79,7 +79,7 @@ test-versions: ## the tests against a server, with other versions of PostgreSQL;
 	done; \
 	for version in $(VERSIONS); do \
 	    echo "==> PostgreSQL $$version:"; \
-	    sed -n '/^\(FAILED\|skipped\) [^ ]*:\|^[0-9]* passed, /p' $(BUILT)/versions/$$version/tests; \
+	    sed -n '/^FAILED [^ ]*$$\|^skipped [^ ]*:\|^[0-9]* passed, /p' $(BUILT)/versions/$$version/tests; \
 	done; \
 	[ -z "$$failed" ] || { echo "==> failed with PostgreSQL$$failed" >&2; exit 1; }
 

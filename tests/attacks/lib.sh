@@ -81,6 +81,13 @@ until_true() {
     done
 }
 
+# kill_9 PID: kills a process of the server's, and waits until the server knows, which ends all sessions then; a new one that
+# begins before would end with them. False if it had ended by itself.
+kill_9() {
+    kill -9 "$1" 2>/dev/null || return 1
+    while kill -0 "$1" 2>/dev/null; do sleep 0.01; done
+}
+
 microseconds() { echo "${EPOCHREALTIME/./}"; }
 seconds() { awk "BEGIN { printf \"%.${2:-2}f\", $1 / 1e6 }"; } # MICROSECONDS [DIGITS]
 
