@@ -1,5 +1,6 @@
 //! What is released: all that answers and their variances follow from.
 
+use super::adaptive::counted::variance_of_count;
 use super::adaptive::estimate::AdaptiveEstimate;
 use super::buckets::{BEYOND_RELEASES, Buckets, Shares, Uneven};
 use super::combined::{CombinedMechanism, Part};
@@ -8,7 +9,7 @@ use super::measurements::noisy_difference;
 use super::mechanism::{RangeMechanism, Split};
 use super::parameters::RangeParameters;
 use crate::noise::RandomWords;
-use crate::work::poll;
+use crate::work::{Paced, poll};
 use serde::de::DeserializeOwned;
 use std::cell::OnceCell;
 use std::fmt;
@@ -304,12 +305,17 @@ impl AdaptiveAnswers<'_> {
 
     /// Of the truth of a range within 0 .. N, after all that was measured.
     pub fn variance(&self, range: Range<usize>) -> f64 {
-        let Some(buckets) = self.buckets else { return self.estimate.variance(range) };
-        let measured = match buckets.shares(&range) {
-            Shares::Whole(buckets) => self.estimate.variance(buckets),
-            Shares::Parts(shares) => self.estimate.variance_of(&shares),
+        let variance = match self.buckets {
+            None => self.estimate.variance(range.clone()),
+            Some(buckets) => {
+                let measured = match buckets.shares(&range) {
+                    Shares::Whole(buckets) => self.estimate.variance(buckets),
+                    Shares::Parts(shares) => self.estimate.variance_of(&shares),
+                };
+                measured + buckets.bias(&range)
+            }
         };
-        measured + buckets.bias(&range)
+        variance_of_count(self.sum(range), variance)
     }
 
     /// Of every bin.
@@ -319,9 +325,11 @@ impl AdaptiveAnswers<'_> {
             self.estimate.variance(place..place + 1)
         };
         let measured: Vec<f64> = (0..self.estimate.bins()).map(of_measured).collect();
-        match self.buckets {
+        let variances = match self.buckets {
             None => measured,
             Some(buckets) => buckets.variances_of_bins(&measured),
-        }
+        };
+        let of_bin = |(bin, variance)| variance_of_count(self.sum(bin..bin + 1), variance);
+        variances.into_iter().paced().enumerate().map(of_bin).collect()
     }
 }

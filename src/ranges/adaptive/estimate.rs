@@ -75,7 +75,7 @@ impl<'a> AdaptiveEstimate<'a> {
         self.sums[range.end] - self.sums[range.start]
     }
 
-    /// Of the truth of a range within 0 .. N, after all that was measured.
+    /// Of the truth of a range within 0 .. N, after all that was measured, but that no count is below 0.
     pub(in crate::ranges) fn variance(&self, range: Range<usize>) -> f64 {
         if range.is_empty() {
             return 0.0;
@@ -86,7 +86,7 @@ impl<'a> AdaptiveEstimate<'a> {
         (self.mechanism.variance(range) - learned.unwrap_or(0.0)).max(0.0)
     }
 
-    /// Of the truth of the sum of the bins, each times its weight.
+    /// The same of the sum of the bins, each times its weight.
     pub(in crate::ranges) fn variance_of(&self, weights: &[f64]) -> f64 {
         // there are covariances, or there were no estimate
         let noise = self.mechanism.covariances(weights);

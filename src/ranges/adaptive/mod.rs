@@ -5,12 +5,14 @@
 //! shows in the release itself. So it is learned from there ([`prior`]) how much each dyadic
 //! difference of the histogram ([`differences`]) may be, and the histogram is estimated anew as the
 //! posterior's mean, with that and with the strategy's own covariance ([`estimate`]). And no count is
-//! below 0: of all sums that follow from such counts, the nearest ones are taken ([`monotone`]).
+//! below 0: of all sums that follow from such counts, the nearest ones are taken ([`monotone`]), and what
+//! is close to 0 is known better ([`counted`]).
 //!
 //! All differences are estimated together. To shrink each alone, as one does where noise is
 //! independent, would lose more than it gains: good strategies have little noise on ranges because
 //! the errors of their parts cancel, and those of parts that are shrunk no longer do.
 
+pub(super) mod counted;
 mod differences;
 pub(super) mod estimate;
 mod monotone;

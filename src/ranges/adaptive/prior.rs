@@ -145,8 +145,8 @@ impl Learned {
     }
 
     /// For the same variance of the posterior, which has two parts: the mean of what each c leaves,
-    /// and that between their means. That no count is below 0 is left out: it makes intervals wider
-    /// than they have to be, by little.
+    /// and that between their means. That no count is below 0 comes later, with
+    /// [`counted`](super::counted).
     pub(super) fn for_variance(self) -> f64 {
         (self.kept + self.between).max(KEPT) / (self.taken - self.between).max(TAKEN)
     }

@@ -206,18 +206,19 @@ impl BucketPlan {
         words: &mut R,
     ) -> RangeRelease {
         assert_eq!(counts.len(), self.bins(), "counts of another number of bins");
-        let buckets = match &self.look {
-            None => Buckets::new(vec![1; counts.len()], &self.widths),
+        let (buckets, deviations) = match &self.look {
+            None => (Buckets::new(vec![1; counts.len()], &self.widths), None),
             Some(Look::Deviations(deviations, _)) => {
                 let noisy = noisy_difference(deviations, counts, None, words);
                 let per_bucket = f64::from(self.rest.rows_per_unit) / self.rest.epsilon.value();
-                let buckets = partition(deviations, &noisy, per_bucket);
-                let uneven = within(deviations, &noisy, &buckets);
-                buckets.with(uneven)
+                (partition(deviations, &noisy, per_bucket), Some((deviations, noisy)))
             }
-            Some(Look::Structure(structure)) => structure.find(counts, &self.widths, words),
+            Some(Look::Structure(structure)) => (structure.find(counts, &self.widths, words), None),
         };
-        self.of_buckets(&buckets).draw(&buckets.counts(counts), None, words).over(buckets)
+        let release = self.of_buckets(&buckets).draw(&buckets.counts(counts), None, words);
+        let Some((deviations, noisy)) = deviations else { return release.over(buckets) };
+        let uneven = within(deviations, &noisy, &buckets, release.sum(0..buckets.count()));
+        release.over(buckets.with(uneven))
     }
 }
 

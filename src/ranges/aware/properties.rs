@@ -212,18 +212,47 @@ fn what_deviates_widens_the_answers_that_cut_it() {
     let buckets = partition(&mechanism, &measured, 1e6);
     assert!(buckets.lengths().all(|length| length == 16));
     let buckets = {
-        let uneven = within(&mechanism, &measured, &buckets);
+        let uneven = within(&mechanism, &measured, &buckets, 1024.0);
         buckets.with(uneven)
     };
-    // 64 rows are off the median of a node of 16, none of one of 4; 4 is OF_SQUARES, and PARTS
+    // 64 rows are off the median of a node of 16, none of one of 4; 4 is OF_SQUARES, and PARTS, and 2
+    // is OF_MERGED. There is no noise, so that is certain
     let (square, near) =
-        (64.0f64.powi(2), |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * b, "{a} {b}"));
+        (2.0 * 64.0f64.powi(2), |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * b, "{a} {b}"));
     near(buckets.bias(&(0..4)), square * 3.0 / 16.0);
     near(buckets.bias(&(2..30)), 2.0 * square * 14.0 / 16.0 * 2.0 / 16.0);
     near(buckets.bias(&(3..256)), square * 3.0 * 13.0 / 256.0);
     for whole in [0..16, 16..64, 0..256, 5..5] {
         assert_eq!(buckets.bias(&whole), 0.0);
     }
+}
+
+/// What is measured of few rows is mostly noise: no more is taken for uneven than they can be.
+#[test]
+fn few_rows_are_little_uneven() {
+    let noise = NoiseParameter::Laplace { sensitivity: 1, epsilon: 0.01 };
+    let calibration = Calibration::per_group(vec![noise; 2]);
+    let mechanism = Deviations::new(vec![1; 256], &calibration).unwrap();
+    let buckets = || Buckets::new(vec![16; 16], &[1; 256]);
+    let squares = |measured: &[i64], rows: f64| {
+        let uneven = within(&mechanism, measured, &buckets(), rows);
+        uneven.iter().map(|uneven| uneven.square).collect::<Vec<_>>()
+    };
+    // of 64 nodes of 4 bins and of 16 of 16, whose noise has the scale 100
+    for (rows, expected) in [(-5.0, 0.0), (0.0, 0.0), (1000.0, 0.035 * 100.0 * 1000.0 / 256.0)] {
+        for (square, length) in squares(&[0; 80], rows).into_iter().zip([4.0, 16.0]) {
+            assert!((square - length * expected).abs() <= 1e-4 * square, "{rows}: {square}");
+        }
+    }
+    // with many, no more than what is measured, with its error: twice (0 + 100 sqrt(2 / 64))^2
+    let square = squares(&[0; 80], 1e9)[0];
+    assert!((square / (2.0 * 1e4 * 2.0 / 64.0) - 1.0).abs() < 1e-4, "{square}");
+    // what is certain stays: 1,000 less three times that error
+    let square = squares(&[1000; 80], 100.0)[0];
+    assert!(
+        (square / (2.0 * (1000.0 - 300.0 / 32f64.sqrt()).powi(2)) - 1.0).abs() < 1e-4,
+        "{square}"
+    );
 }
 
 /// A bucket that is a node by itself, of 8 bins, and single bins, of which a range holds none in part.
