@@ -78,6 +78,7 @@ CREATE TABLE dp.dataset (
                              -- appear or vanish with a unit at most; NULL where they are public
     regions oid, -- the public table of regions, where groups are private
     regions_name text,
+    other_region text, -- that rows count in whose region is not there, NULL if nowhere
     summits bytea -- of the charges to parts, the sums that no cell exceeds, so that a
                              -- charge need not read all; NULL where they are not kept
 );
@@ -409,6 +410,16 @@ CREATE TABLE dp.release_region_bins (
 COMMENT ON TABLE dp.release_region_bins IS
     'the regions of stored releases of bins, which dp.release_region_ranges shows';
 
+CREATE TABLE dp.release_found_region (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- in the order of their paths
+    path text[] NOT NULL,
+    region text NOT NULL GENERATED ALWAYS AS (dp.region(path)) STORED,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_found_region IS
+    'the regions of stored dp_find_regions, which dp.found_regions shows';
+
 -- Of time, what it is in the session's time zone; of numbers, how many.
 CREATE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
@@ -466,6 +477,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.release_grid', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_range', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_sums', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_bins', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_found_region', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_status', '');
 
 

@@ -42,7 +42,8 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
                               SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
                 ORDER BY 1) AS shares_rows_with,
            u.leaves::regclass AS leaves, c.counted_at, u.period_column,
-           u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions
+           u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions,
+           u.other_region AS other
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
       LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
 COMMENT ON VIEW dp.datasets IS
@@ -82,6 +83,8 @@ COMMENT ON COLUMN dp.datasets.groups_private IS
     'whether the number of groups is private, so that releases tell it with noise';
 COMMENT ON COLUMN dp.datasets.regions IS
     'the public table of regions of a dataset with private groups, NULL if the root is the only one';
+COMMENT ON COLUMN dp.datasets.other IS
+    'the region that rows count in whose own is not in that table, NULL if they count nowhere';
 
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,

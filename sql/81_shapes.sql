@@ -284,9 +284,21 @@ COMMENT ON COLUMN dp.release_region_ranges.path IS
     'the names of the region, from the top level down, {} for the root';
 COMMENT ON COLUMN dp.release_region_ranges.ranges IS 'what dp_region_range_release gave';
 
+CREATE VIEW dp.found_regions WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, f.region, f.path
+      FROM dp.shown_release AS r JOIN dp.release_found_region AS f ON f.release = r.id;
+COMMENT ON VIEW dp.found_regions IS 'the regions that stored dp_find_regions have found';
+COMMENT ON COLUMN dp.found_regions.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.found_regions.release IS 'the name of the release';
+COMMENT ON COLUMN dp.found_regions.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.found_regions.region IS
+    'the path as text, such as Ohio/Adams, with \ before / or \ in a name';
+COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the top level down';
+
 GRANT SELECT ON
     dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges,
-    dp.rectangle_rows, dp.release_grids, dp.region_range_rows, dp.release_region_ranges
+    dp.rectangle_rows, dp.release_grids, dp.region_range_rows, dp.release_region_ranges,
+    dp.found_regions
     TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
@@ -348,6 +360,11 @@ BEGIN
                       HINT = CASE function WHEN 'dp_grid_release'
                           THEN 'The view dp.release_grids shows it, dp.rectangle_rows its cells.'
                           ELSE 'The view dp.rectangle_rows shows them.' END;
+        ELSIF function = 'dp_find_regions' THEN
+            RAISE 'release "%" of dataset "%" is of regions that were found, which have no such view',
+                  release, dataset
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'The view dp.found_regions shows them.';
         END IF;
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type

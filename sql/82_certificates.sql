@@ -50,6 +50,8 @@ CREATE VIEW dp.release_line AS
                              s.upper_bound, pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
       FROM dp.region_range_answer AS s
+    UNION ALL
+    SELECT f.release, 'path', dp.csv(f.path::text) FROM dp.release_found_region AS f
     UNION ALL -- those so far
     SELECT t.release, 'tick,lower_bound,upper_bound,count,stddev,total,total_stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s,%s', t.n, t.lower_bound, t.upper_bound,
@@ -104,7 +106,9 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                                      'those that occur in the rows, by declaration') END,
                    'group_key', d.group_key, 'hierarchy', d.hierarchy)
                    || CASE WHEN d.regions IS NULL THEN '{}' ELSE jsonb_build_object(
-                          'regions', 'those of the table ' || d.regions_name) END,
+                          'regions', 'those of the table ' || d.regions_name
+                                     || coalesce(format(', and "%s" for all others', d.other_region),
+                                                 '')) END,
                'not_protected', 'what is public, how long a release takes, and what'
                                 ' docs/guarantee.md#what-remains says',
                'accuracy', CASE
@@ -146,7 +150,9 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                  WHERE g.release = r.id GROUP BY level) AS n
       ) AS l (regions)
      CROSS JOIN LATERAL (
-        SELECT count(*), coalesce(min(v.columns), 'level,path,size,groups') AS columns,
+        SELECT count(*),
+               coalesce(min(v.columns), CASE c.function WHEN 'dp_find_regions' THEN 'path'
+                                        ELSE 'level,path,size,groups' END) AS columns,
                encode(sha256(convert_to(
                    coalesce(string_agg(v.line || E'\n', '' ORDER BY v.line COLLATE "C"), ''),
                    'UTF8')), 'hex') AS sha256

@@ -126,7 +126,7 @@ COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
 
 ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text,
     ADD COLUMN groups_per_unit integer CHECK (groups_per_unit > 0), ADD COLUMN regions oid,
-    ADD COLUMN regions_name text, ADD COLUMN summits bytea;
+    ADD COLUMN regions_name text, ADD COLUMN other_region text, ADD COLUMN summits bytea;
 UPDATE dp.dataset SET summits = ''; -- there were no parts yet
 
 DROP FUNCTION @extschema@.dp_coco_histogram(
@@ -194,6 +194,16 @@ REVOKE EXECUTE ON FUNCTION dp.summits(bytea) FROM PUBLIC;
 COMMENT ON FUNCTION dp.summits(bytea) IS
     'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
+CREATE TABLE dp.release_found_region (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- in the order of their paths
+    path text[] NOT NULL,
+    region text NOT NULL GENERATED ALWAYS AS (dp.region(path)) STORED,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_found_region IS
+    'the regions of stored dp_find_regions, which dp.found_regions shows';
+
 CREATE TABLE dp.release_grid (
     release bigint PRIMARY KEY REFERENCES dp.release,
     grid @extschema@.dp_grid NOT NULL
@@ -218,6 +228,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.scope', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.scope_id_seq', '');
 
 SELECT pg_catalog.pg_extension_config_dump('dp.release_grid', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_found_region', '');
 
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_bins', '');
 
@@ -230,14 +241,15 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
         epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
         privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL,
         leaves regclass DEFAULT NULL, period_column text DEFAULT NULL,
-        groups_private boolean DEFAULT false, regions regclass DEFAULT NULL)
+        groups_private boolean DEFAULT false, regions regclass DEFAULT NULL,
+        other text DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_create_dataset(
         text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass, text,
-        boolean, regclass)
+        boolean, regclass, text)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_raise_budget(
@@ -444,6 +456,23 @@ COMMENT ON FUNCTION @extschema@.dp_range_sums(
         text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric, text,
         text[], text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps with time zone, or sums of amounts';
+
+CREATE FUNCTION @extschema@.dp_find_regions(
+        dataset text, epsilon float8, delta float8, name text DEFAULT NULL)
+    RETURNS TABLE (path text[])
+    AS 'MODULE_PATHNAME', 'dp_find_regions_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_find_regions(text, float8, float8, text) IS
+    'releases which lowest regions there are, of those that enough units of privacy have';
+
+CREATE FUNCTION @extschema@.dp_explain_regions(dataset text, epsilon float8, delta float8)
+    RETURNS TABLE (units bigint, probability float8)
+    AS 'MODULE_PATHNAME', 'dp_explain_regions_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 7
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_explain_regions(text, float8, float8) IS
+    'how likely dp_find_regions finds a region that so many units of privacy have, for nothing';
 
 CREATE FUNCTION @extschema@.dp_grid_release(
         g @extschema@.grid, epsilon float8, delta float8 DEFAULT 0, method text DEFAULT 'auto',
@@ -686,7 +715,8 @@ CREATE OR REPLACE VIEW dp.datasets WITH (security_barrier) AS
                               SELECT i.relation FROM behind AS i WHERE i.id = u.id)))
                 ORDER BY 1) AS shares_rows_with,
            u.leaves::regclass AS leaves, c.counted_at, u.period_column,
-           u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions
+           u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions,
+           u.other_region AS other
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
       LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
 
@@ -701,6 +731,8 @@ COMMENT ON COLUMN dp.datasets.groups_private IS
 
 COMMENT ON COLUMN dp.datasets.regions IS
     'the public table of regions of a dataset with private groups, NULL if the root is the only one';
+COMMENT ON COLUMN dp.datasets.other IS
+    'the region that rows count in whose own is not in that table, NULL if they count nowhere';
 
 CREATE OR REPLACE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,
@@ -814,7 +846,18 @@ COMMENT ON COLUMN dp.release_region_ranges.path IS
 COMMENT ON COLUMN dp.release_region_ranges.ranges IS 'what dp_region_range_release gave';
 
 -- of the others an administrator may have taken it
-GRANT SELECT ON dp.release_grids, dp.release_region_ranges TO PUBLIC;
+CREATE VIEW dp.found_regions WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, f.region, f.path
+      FROM dp.shown_release AS r JOIN dp.release_found_region AS f ON f.release = r.id;
+COMMENT ON VIEW dp.found_regions IS 'the regions that stored dp_find_regions have found';
+COMMENT ON COLUMN dp.found_regions.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.found_regions.release IS 'the name of the release';
+COMMENT ON COLUMN dp.found_regions.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.found_regions.region IS
+    'the path as text, such as Ohio/Adams, with \ before / or \ in a name';
+COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the top level down';
+
+GRANT SELECT ON dp.release_grids, dp.release_region_ranges, dp.found_regions TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
 CREATE OR REPLACE FUNCTION dp.create_view(dataset text, view_name text, release text, schema_name text)
@@ -875,6 +918,11 @@ BEGIN
                       HINT = CASE function WHEN 'dp_grid_release'
                           THEN 'The view dp.release_grids shows it, dp.rectangle_rows its cells.'
                           ELSE 'The view dp.rectangle_rows shows them.' END;
+        ELSIF function = 'dp_find_regions' THEN
+            RAISE 'release "%" of dataset "%" is of regions that were found, which have no such view',
+                  release, dataset
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'The view dp.found_regions shows them.';
         END IF;
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type
@@ -969,6 +1017,8 @@ CREATE OR REPLACE VIEW dp.release_line AS
                              s.upper_bound, pg_catalog.encode(pg_catalog.float8send(s.sum), 'hex'),
                              pg_catalog.encode(pg_catalog.float8send(s.stddev), 'hex'))
       FROM dp.region_range_answer AS s
+    UNION ALL
+    SELECT f.release, 'path', dp.csv(f.path::text) FROM dp.release_found_region AS f
     UNION ALL -- those so far
     SELECT t.release, 'tick,lower_bound,upper_bound,count,stddev,total,total_stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s,%s', t.n, t.lower_bound, t.upper_bound,
@@ -1021,7 +1071,9 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
                                      'those that occur in the rows, by declaration') END,
                    'group_key', d.group_key, 'hierarchy', d.hierarchy)
                    || CASE WHEN d.regions IS NULL THEN '{}' ELSE jsonb_build_object(
-                          'regions', 'those of the table ' || d.regions_name) END,
+                          'regions', 'those of the table ' || d.regions_name
+                                     || coalesce(format(', and "%s" for all others', d.other_region),
+                                                 '')) END,
                'not_protected', 'what is public, how long a release takes, and what'
                                 ' docs/guarantee.md#what-remains says',
                'accuracy', CASE
@@ -1063,7 +1115,9 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
                  WHERE g.release = r.id GROUP BY level) AS n
       ) AS l (regions)
      CROSS JOIN LATERAL (
-        SELECT count(*), coalesce(min(v.columns), 'level,path,size,groups') AS columns,
+        SELECT count(*),
+               coalesce(min(v.columns), CASE c.function WHEN 'dp_find_regions' THEN 'path'
+                                        ELSE 'level,path,size,groups' END) AS columns,
                encode(sha256(convert_to(
                    coalesce(string_agg(v.line || E'\n', '' ORDER BY v.line COLLATE "C"), ''),
                    'UTF8')), 'hex') AS sha256
@@ -1168,6 +1222,12 @@ BEGIN
               $2, $1
             USING ERRCODE = 'feature_not_supported',
                   HINT = 'The views dp.region_range_rows and dp.rectangle_rows show them.';
+    ELSIF EXISTS (SELECT FROM dp.releases AS r
+                   WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
+                     AND r.function = 'dp_find_regions') THEN
+        RAISE 'release "%" of dataset "%" is of regions that were found: no plot of these', $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The view dp.found_regions shows them.';
     ELSIF EXISTS (SELECT FROM dp.streams AS s WHERE (s.dataset, s.stream) = ($1, $2)) THEN
         RAISE 'release "%" of dataset "%" is a stream: no plot of these', $2, $1
             USING ERRCODE = 'feature_not_supported',
@@ -1265,7 +1325,7 @@ CREATE OR REPLACE FUNCTION dp.release_call(publication text, release jsonb) RETU
 AS $$
 DECLARE
     names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,
-                               dp_region_range_release,dp_rectangle_sums}';
+                               dp_region_range_release,dp_rectangle_sums,dp_find_regions}';
     called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
     given jsonb;
     range_type regtype;

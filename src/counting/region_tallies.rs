@@ -62,6 +62,11 @@ impl RegionTallies {
         Ok(number as u32)
     }
 
+    /// Whether there is a region with that path so far.
+    pub fn has(&self, path: &[String]) -> bool {
+        self.numbers.contains_key(path)
+    }
+
     /// The regions so far, with their numbers.
     pub fn regions(&self) -> impl Iterator<Item = (&Vec<String>, u32)> {
         self.numbers.iter().map(|(path, number)| (path, *number))

@@ -3,6 +3,7 @@
 //! Level 0 is the root, which holds all groups; every group lies in one region of each level.
 
 mod consistency;
+mod discovery;
 mod distance;
 mod explain;
 mod group_counts;
@@ -24,6 +25,7 @@ pub use consistency::{
     ChainMeasurement, Consistency, Consistent, CumulativeFit, KnownTotals, Merge, NoisyCounts,
     Quantity, Weights, cumulative, matched, pgsr, pgsr_relaxed,
 };
+pub use discovery::{Discovery, DiscoveryError, Finder};
 pub use explain::{Candidate, ExpectedError, MAX_GROUPS_OF_HG, candidates, expected_errors};
 pub use histogram::HistogramMechanism;
 pub use intervals::{

@@ -5,7 +5,10 @@ use super::distance::tests::multisets;
 use super::*;
 use crate::charge::{Costs, Receipt};
 use crate::coco::{Coco, of_sizes};
+use crate::noise::{CERTAIN, exp_neg_above};
 use crate::privacy::replay::Replayed;
+use num_bigint::BigUint;
+use num_traits::ToPrimitive;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::cell::Cell;
@@ -235,4 +238,74 @@ fn no_histograms_of_neighbours_are_farther_apart_than_is_charged() {
         }
     }
     replayed.check(1e-9);
+}
+
+/// The units of each region.
+type Found = [u64; 3];
+
+/// By how much what is found in one is likelier than e^epsilon times what is found in the other, summed
+/// up over all sets of regions: at most so much, in units of 2^-127 of it over `fall`, which is
+/// e^-epsilon in units of 2^-300, rounded up.
+fn excess(discovery: &Discovery, fall: &BigUint, one: &Found, other: &Found) -> BigUint {
+    let of_set = |table: &Found, set: usize| -> BigUint {
+        let chances = table.iter().enumerate().map(|(region, units)| {
+            let chance = discovery.law().chance(*units);
+            BigUint::from(if set >> region & 1 == 1 { chance } else { CERTAIN - chance })
+        });
+        chances.product()
+    };
+    let of_each = (0..1usize << one.len()).map(|set| {
+        let (likelier, than) = (fall * of_set(one, set), of_set(other, set) << 300u32);
+        if likelier > than { likelier - than } else { BigUint::ZERO }
+    });
+    of_each.sum()
+}
+
+/// All tables of three regions with as many units as tell, and all of their neighbours: where a unit
+/// more has up to so many of the regions, of which some appear with it. A row that moves is two steps.
+#[test]
+fn no_regions_found_are_farther_apart_than_is_charged() {
+    for (name, epsilon, delta, regions_per_unit, slack) in [
+        ("found regions", 1.0, 0.1, 1, 1e-9),
+        ("found regions, less likely", 2.0, 1e-3, 1, 1e-9),
+        // together 1 - (1 - delta / 2)^2
+        ("found regions, unit of 2 regions", 3.0, 0.1, 2, 0.05),
+        ("found regions, unit of 3 regions", 4.0, 0.01, 3, 0.05),
+    ] {
+        let discovery = Discovery::new(epsilon, delta, regions_per_unit).unwrap();
+        let fall = exp_neg_above(epsilon, 300);
+        // exact, as the delta is a multiple of 2^-127
+        let allowed = (BigUint::from((delta * CERTAIN as f64) as u128) * &fall) << (2 * 127u32);
+        let share = |excess: &BigUint| {
+            let scaled = (excess << 64u32) / &allowed;
+            scaled.to_f64().unwrap() / (1u128 << 64) as f64 * delta
+        };
+        let mut replayed = Replayed::of_delta(name, delta);
+        let most = discovery.law().least_units(1.0) + 1;
+        let tables = (0..most.pow(3)).map(|n| [n / most / most, n / most % most, n % most]);
+        for table in tables {
+            for of_unit in (1..8u32).filter(|set| set.count_ones() <= regions_per_unit) {
+                let more = |region: usize| table[region] + u64::from(of_unit >> region & 1);
+                let neighbour = [more(0), more(1), more(2)];
+                for (one, other) in [(&table, &neighbour), (&neighbour, &table)] {
+                    let excess = excess(&discovery, &fall, one, other);
+                    assert!(excess <= allowed, "{name}: {one:?} {other:?}");
+                    replayed.apart(share(&excess));
+                }
+            }
+        }
+        replayed.check(slack);
+    }
+}
+
+/// A region that one unit alone has, and none of the others has anything to do with.
+#[test]
+fn a_region_of_one_unit_is_found_with_delta_at_most() {
+    for (delta, regions_per_unit) in [(0.1, 1), (1e-6, 1), (1e-9, 3), (1e-20, 50)] {
+        let discovery = Discovery::new(1.0, delta, regions_per_unit).unwrap();
+        let allowed = (delta * CERTAIN as f64) as u128;
+        // with any of its regions
+        let one = discovery.law().chance(1) * u128::from(regions_per_unit);
+        assert!(one <= allowed && one > allowed - (allowed >> 30), "{delta} {regions_per_unit}");
+    }
 }

@@ -37,6 +37,7 @@
 //! undecided one takes up to a millisecond. Who could time single draws would learn of the noise.
 
 mod acceptance;
+mod appearance;
 mod exponential;
 mod gaussian;
 mod laplace;
@@ -46,6 +47,9 @@ mod sampler;
 mod table;
 mod words;
 
+pub use appearance::{Appearance, AppearanceError, MIN_DELTA};
+#[cfg(test)]
+pub(crate) use appearance::{CERTAIN, exp_neg_above};
 pub use gaussian::DiscreteGaussian;
 pub use laplace::DiscreteLaplace;
 pub use rational::{MAX_SCALE, MIN_SCALE, Scale, ScaleError, shown};

@@ -41,6 +41,27 @@
 //! What is proved is the rule, with its budget. The number that a view shows on the way is no
 //! guarantee of its own for a sequence that was chosen adaptively (ibid., filters and odometers).
 //!
+//! # Charges that may fail
+//!
+//! The delta of a charge is one of two kinds. That of Gaussian noise is a point of its curve, and the
+//! zCDP view does without it. Other releases tell all with a probability of delta, and have no rho: so
+//! does one that finds regions. Such a charge comes with the rho that it has unless it fails (that of
+//! randomized response), and is allowed only if, besides one of the above,
+//!
+//! - the deltas of all charges sum to at most the basic view's share after it, whichever view bounds
+//!   epsilon.
+//!
+//! *Why this keeps (E, D).* At each step draw beforehand, with probability delta_i, whether it fails;
+//! where it does not, p and q at a step that may fail have likelihood ratios within e^epsilon_i
+//! (Kairouz, Oh, Viswanath 2015). Of the transcripts where the zCDP view holds at the end, those
+//! without a failure of such a step have weights of p and q that are products of one factor and of
+//! transcripts of pure steps: they come to D_z, as above. Of the others, those without a failure at
+//! any step come to 0, as the epsilons sum to E. What is left is the probability that some step fails
+//! that counts: one that may fail, or a Gaussian one after which the basic view holds (as it does all
+//! along where it holds at the end). After the last step that counts, all deltas so far sum to at most
+//! D_b: by the rule, if it may fail, and else as the basic view holds. So this probability is at most
+//! D_b.
+//!
 //! # Why each view has a share of delta, not all of it
 //!
 //! The two parts add up, and reach more than D if both views are given D_b = D_z = D. Take E = 10,

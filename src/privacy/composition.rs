@@ -3,7 +3,8 @@
 //!
 //! The loss of them all is that of their randomized responses and Gaussian noise
 //! ([`PrivacyLoss`]), which are independent: delta(epsilon) is the mean, over the joint loss l of
-//! the responses, of the Gaussian curve at epsilon - l. Everything that is computed is rounded up.
+//! the responses, of the Gaussian curve at epsilon - l. What may fail takes its part of delta first.
+//! Everything that is computed is rounded up.
 
 use super::accounting::zcdp_epsilon;
 use super::gaussian_curve::{GIVEN_UP, Smoothing};
@@ -29,6 +30,7 @@ const LEAST_DELTA: f64 = 1e-280;
 /// (epsilon, `delta`)-DP together, rounded up: at most that of the zCDP conversion. None where there
 /// is no finite one.
 pub fn composed_epsilon(loss: &PrivacyLoss, delta: f64) -> Option<f64> {
+    let delta = loss.delta_left(delta)?;
     if delta >= 1.0 {
         return Some(0.0);
     }
@@ -81,6 +83,9 @@ fn smallest(highest: f64, delta: f64, falling: impl Fn(f64) -> f64) -> Option<f6
 /// A mu, rounded up, for which releases of this loss are mu-GDP together (Dong, Roth, Su 2022): two
 /// neighbours are no easier to tell apart than N(0, 1) and N(mu, 1). None where none is known.
 pub fn gdp_mu(loss: &PrivacyLoss) -> Option<f64> {
+    if loss.failure() > 0.0 {
+        return None;
+    }
     let responses: Option<Vec<f64>> = loss.responses().iter().copied().map(mu_of_pure).collect();
     let gaussian = match loss.gaussian() {
         None => 0.0,
@@ -208,6 +213,24 @@ mod tests {
             let epsilon = composed_epsilon(&loss, delta).unwrap();
             assert!(epsilon > peers - 2e-4 && epsilon < peers * 1.005, "{sigmas:?}: {epsilon}");
         }
+    }
+
+    /// delta of all together is 1 less the product of what is left by each failure and by the rest.
+    #[test]
+    fn failures_take_their_part_of_delta() {
+        let failing =
+            pure(&[0.1; 30]).and(pure(&[0.5; 2]).failing(4e-7)).and(pure(&[]).failing(1e-7));
+        let alone = pure(&[0.1; 30]).and(pure(&[0.5; 2]));
+        let (together, beside) =
+            (composed_epsilon(&failing, 1e-6).unwrap(), composed_epsilon(&alone, 5e-7).unwrap());
+        assert!((0.0..1e-9).contains(&(together - beside)), "{together} {beside}");
+        let exact = 1.0 - (1.0 - 4e-7) * (1.0 - 1e-7) * (1.0 - 5e-7);
+        assert!(exact <= 1e-6);
+        assert_eq!(
+            (composed_epsilon(&failing, 5e-7), composed_epsilon(&failing, 0.0)),
+            (None, None)
+        );
+        assert_eq!(gdp_mu(&failing), None);
     }
 
     #[test]

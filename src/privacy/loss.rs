@@ -1,17 +1,21 @@
-//! What a release tells of a row at most, as what any such release is made of: randomized responses
-//! and Gaussian noise.
+//! What a release tells of a row at most, as what any such release is made of: randomized responses,
+//! Gaussian noise, and a chance that it tells all.
 
 use super::accounting::rho_of_pure;
 
 /// The privacy loss of a release. Whatever it publishes can be made, for either of two neighbours,
 /// of independent randomized responses to the question which of them is there, and of the noisy
-/// numbers of Gaussian noise, by a map that does not ask any more.
+/// numbers of Gaussian noise, by a map that does not ask any more; unless it fails, with a
+/// probability that is known.
 ///
-/// An epsilon-DP measurement is made of one response of that epsilon (Kairouz, Oh, Viswanath 2015).
+/// An epsilon-DP measurement is made of one response of that epsilon, an (epsilon, delta)-DP one also
+/// of a failure with probability delta (Kairouz, Oh, Viswanath 2015).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrivacyLoss {
     responses: Vec<f64>,
     gaussian: Option<GaussianLoss>,
+    /// The probability that which of them is there is told at once.
+    failure: f64,
 }
 
 /// Of independent discrete Gaussian noise on the integers that a row moves.
@@ -28,11 +32,16 @@ pub struct GaussianLoss {
 impl PrivacyLoss {
     /// Of independent measurements that are pure, with an epsilon each.
     pub fn of_pure(epsilons: impl IntoIterator<Item = f64>) -> PrivacyLoss {
-        PrivacyLoss { responses: epsilons.into_iter().collect(), gaussian: None }
+        PrivacyLoss { responses: epsilons.into_iter().collect(), gaussian: None, failure: 0.0 }
     }
 
     pub fn of_gaussian(gaussian: GaussianLoss) -> PrivacyLoss {
-        PrivacyLoss { responses: Vec::new(), gaussian: Some(gaussian) }
+        PrivacyLoss { responses: Vec::new(), gaussian: Some(gaussian), failure: 0.0 }
+    }
+
+    /// The same, which may also fail with that probability.
+    pub fn failing(self, probability: f64) -> PrivacyLoss {
+        PrivacyLoss { failure: probability, ..self }
     }
 
     /// Of both releases.
@@ -42,6 +51,9 @@ impl PrivacyLoss {
             (Some(one), Some(other)) => Some(one.and(other)),
             (one, other) => one.or(other),
         };
+        if other.failure > 0.0 {
+            self.failure = (self.failure + other.failure).next_up();
+        }
         self
     }
 
@@ -74,7 +86,20 @@ impl PrivacyLoss {
         self.gaussian
     }
 
-    /// The zero-concentrated loss: the sum over all parts, rounded up.
+    /// The probability that it fails, rounded up.
+    pub fn failure(&self) -> f64 {
+        self.failure
+    }
+
+    /// What failures leave of a delta, rounded down; None if that is less than nothing.
+    pub fn delta_left(&self, delta: f64) -> Option<f64> {
+        if self.failure == 0.0 {
+            return Some(delta);
+        }
+        Some((delta - self.failure).next_down()).filter(|left| *left >= 0.0)
+    }
+
+    /// The zero-concentrated loss, unless it fails: the sum over all parts, rounded up.
     pub fn rho(&self) -> f64 {
         let pure: f64 = self.responses.iter().copied().map(rho_of_pure).sum();
         let gaussian = self.gaussian.map_or(0.0, |gaussian| gaussian.rho);

@@ -137,22 +137,26 @@ pub(crate) fn distance(one: &[Told], other: &[Told]) -> Distance {
 /// The pairs of neighbours of one mechanism, for a table of all of them.
 pub(crate) struct Replayed {
     mechanism: String,
-    /// The number that is charged, and whether it is a rho.
-    declared: (f64, bool),
+    /// The number that is charged, and of what kind it is.
+    declared: (f64, &'static str),
     pairs: usize,
     largest: f64,
 }
 
 impl Replayed {
     pub(crate) fn of_epsilon(mechanism: &str, epsilon: f64) -> Replayed {
-        Replayed::new(mechanism, (epsilon, false))
+        Replayed::new(mechanism, (epsilon, "epsilon"))
     }
 
     pub(crate) fn of_rho(mechanism: &str, rho: f64) -> Replayed {
-        Replayed::new(mechanism, (rho, true))
+        Replayed::new(mechanism, (rho, "rho"))
     }
 
-    fn new(mechanism: &str, declared: (f64, bool)) -> Replayed {
+    pub(crate) fn of_delta(mechanism: &str, delta: f64) -> Replayed {
+        Replayed::new(mechanism, (delta, "delta"))
+    }
+
+    fn new(mechanism: &str, declared: (f64, &'static str)) -> Replayed {
         Replayed { mechanism: mechanism.into(), declared, pairs: 0, largest: 0.0 }
     }
 
@@ -161,7 +165,11 @@ impl Replayed {
         let recorded = record(|| release(one));
         assert!(!recorded.is_empty(), "{}: nothing is measured", self.mechanism);
         let distance = distance(&recorded, &replay(&recorded, || release(other)));
-        let distance = if self.declared.1 { distance.rho } else { distance.epsilon };
+        self.apart(if self.declared.1 == "rho" { distance.rho } else { distance.epsilon });
+    }
+
+    /// Two neighbours that are so far apart.
+    pub(crate) fn apart(&mut self, distance: f64) {
         self.pairs += 1;
         self.largest = self.largest.max(distance);
     }
@@ -169,8 +177,7 @@ impl Replayed {
     /// None is farther apart than is declared, and some are that far, but for a share of `slack`.
     /// Printed for `make audit`.
     pub(crate) fn check(self, slack: f64) {
-        let Replayed { mechanism, declared: (declared, is_rho), pairs, largest } = self;
-        let kind = if is_rho { "rho" } else { "epsilon" };
+        let Replayed { mechanism, declared: (declared, kind), pairs, largest } = self;
         println!("replayed|{mechanism}|{kind}|{declared:.6}|{pairs}|{largest:.6}");
         let share = largest / declared;
         assert!(share <= 1.0 + 1e-12, "{mechanism}: {largest} of {declared}");

@@ -4,6 +4,7 @@ CREATE TABLE fuzz.good (type text, functions text, arguments text, values text[]
 INSERT INTO fuzz.good VALUES
     ('text', '^dp_(create|drop)_dataset', '^name$', $a${"'d#'"}$a$),
     ('text', '^dp_confirm_dataset', '^name$', $a${"'census'","'units'","'d#'"}$a$),
+    ('text', '^dp_(find|explain)_regions', '^dataset$', $a${"'hidden'","'hidden'","'census'"}$a$),
     ('text', '', '^dataset$', $a${"'census'","'census'","'census'","'census'","'census'","'small'","'units'","'weights'","'histograms'","'counted'","'d#'"}$a$),
     ('text', '^dp_(stream|plot|certificate|set_status|keep|describe|hierarchy_intervals|create_view|explain)', '^dataset$', $a${"'census'","'census'","'census'","'weights'"}$a$),
     ('text', '^dp_(count_leaves|leaf_query)', '^dataset$', $a${"'counted'"}$a$),

@@ -61,6 +61,7 @@ BEGIN
         ('weights', $c$'private.weight', '{}', '{state}', size_column => 'size', epsilon_budget => 1e5$c$),
         ('histograms', $c$'private.histogram', '{}', '{state}', size_column => 'h', epsilon_budget => 1e5$c$),
         ('binned', $c$'private.binned', '{household}', '{state}', 'public_tables.household', size_column => 'b', epsilon_budget => 1e5, delta_budget => 0.01$c$),
+        ('hidden', $c$'private.weight', '{}', '{state}', size_column => 'size', epsilon_budget => 1e5, delta_budget => 0.01, groups_private => true, regions => 'public_tables.household', other => 'other'$c$),
         ('counted', $c$'private.grown', '{household}', '{state,county}', 'public_tables.household', epsilon_budget => 1e5, leaves => 'private.leaves'$c$)) AS d (name, declared)
     LOOP
         BEGIN

@@ -4,14 +4,14 @@
 //! Hierarchies, the pure methods over bins, buckets and amounts are released as a whole. Of the
 //! others what is measured is drawn, as they take milliseconds to plan.
 //!
-//! *False alarms.* At most 79 pairs are judged, as each test says of itself.
+//! *False alarms.* At most 83 pairs are judged, as each test says of itself.
 
 use crate::histograms::{self, Table};
 use crate::ranges::{self, Strategy};
 use crate::tester::{ALPHA, Finding, Promise, RUNS, compare};
 use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Run};
-use pg_dp::hierarchy::HistogramMechanism;
+use pg_dp::hierarchy::{Discovery, HistogramMechanism};
 use pg_dp::noise::words_from_system;
 use pg_dp::ranges::{
     AmountBounds, BinBounds, BinSums, CountMechanism, MeasurementNoise, MethodChoice, PlanePlan,
@@ -33,7 +33,11 @@ impl Judged {
         let of_least = |a: &&Finding, b: &&Finding| a.lower_bound.total_cmp(&b.lower_bound);
         let Finding { lower_bound, estimate } = findings.iter().max_by(of_least).unwrap();
         let lower_bound = lower_bound.max(0.0);
-        let kind = if let Promise::Rho(_) = promise { "rho" } else { "epsilon" };
+        let kind = match promise {
+            Promise::Epsilon(_) => "epsilon",
+            Promise::Rho(_) => "rho",
+            Promise::Delta { .. } => "delta",
+        };
         let declared = promise.number();
         println!("estimated|{name}|{kind}|{declared:.6}|{lower_bound:.4}|{estimate:.4}|{ALPHA:e}");
         assert!(lower_bound <= declared, "{name}: {lower_bound} of {declared}");
@@ -111,6 +115,36 @@ fn one_histogram_keeps_epsilon() {
     let promise = Promise::Epsilon(EPSILON);
     judged.add("one histogram", promise, &[compare(&outputs[0], &outputs[1], promise)]);
     judged.check(1);
+}
+
+/// Which of some regions are found, of which the first few have a unit more.
+#[test]
+fn found_regions_keep_delta() {
+    let mut judged = Judged::default();
+    let mut words = words_from_system().unwrap();
+    for (name, epsilon, regions_per_unit) in
+        [("found regions", 1.0, 1), ("found regions, unit of 2 regions", 3.0, 2)]
+    {
+        let promise = Promise::Delta { epsilon, delta: DELTA };
+        let finding = |units: u64| {
+            let outputs = [0, 1].map(|more| {
+                let mut output = || {
+                    let discovery = Discovery::new(epsilon, DELTA, regions_per_unit).unwrap();
+                    let finder = Receipt::uncharged(discovery).finder();
+                    let of_region = |region: u32| {
+                        let units = units + if region < regions_per_unit { more } else { 0 };
+                        u64::from(finder.finds(units, &mut words)) << region
+                    };
+                    (0..3).map(of_region).sum::<u64>()
+                };
+                (0..RUNS).map(|_| output()).collect::<Vec<_>>()
+            });
+            compare(&outputs[0], &outputs[1], promise)
+        };
+        let findings: Vec<Finding> = [0, 2].map(finding).into();
+        judged.add(name, promise, &findings);
+    }
+    judged.check(4);
 }
 
 /// Sums over 9 bins, of one row in the middle.

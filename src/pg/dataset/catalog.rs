@@ -89,7 +89,7 @@ impl Dataset {
             "SELECT d.id, dp.role(d.owner, d.owner_name), d.entities, d.groups, d.group_key, \
                     d.hierarchy, d.size_column, d.privacy_unit, d.max_rows_per_unit, d.fingerprint, \
                     d.leaves, c.counted_at IS NOT NULL, d.period_column, d.period_type, \
-                    d.groups_per_unit, d.regions \
+                    d.groups_per_unit, d.regions, d.other_region \
                FROM dp.dataset AS d LEFT JOIN dp.leaf_count AS c ON c.dataset = d.id \
               WHERE d.name = {} AND d.dropped_at IS NULL",
             quote_literal(name)
@@ -104,6 +104,7 @@ impl Dataset {
                 hidden: per_unit.map(|per_unit| HiddenGroups {
                     listed,
                     regions: row.get(16),
+                    other: row.get(17),
                     per_unit: per_unit.unsigned_abs(),
                 }),
                 group_key: row.get(5).unwrap_or_default(),

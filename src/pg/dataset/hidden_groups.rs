@@ -2,7 +2,9 @@
 //!
 //! Which regions there are is public, from a table of their own. Before the charge that one is read,
 //! and of the private tables nothing but what PostgreSQL's catalog says of them; after it one query
-//! gives the region and the size of each group. A row of another region counts nowhere.
+//! gives the region and the size of each group. A row of another region counts nowhere, or, where the
+//! dataset has a region for these, in that: a group's region is then changed by what is public alone,
+//! so that neighbours remain neighbours.
 
 use super::layout::Layout;
 use super::leaves::Leaves;
@@ -11,8 +13,9 @@ use super::relation::Relation;
 use super::sizes_query::region_names;
 use super::source::{Source, label};
 use crate::hierarchy::Tree;
-use crate::pg::errors::{Result, internal, too_many_regions};
+use crate::pg::errors::{Result, error, internal, too_many_regions};
 use crate::pg::ledger::account::SealedRows;
+use pgrx::PgSqlErrorCode;
 use pgrx::spi::quote_identifier;
 
 /// All that a release knows of the leaf regions before it is charged.
@@ -39,12 +42,18 @@ impl Source {
             _ => self.sizes_query(&entities, groups.as_ref(), &labels),
         };
         let regions = self.open_regions()?;
-        match &regions {
-            Some(regions) => {
+        match self.hidden.as_ref().zip(regions.as_ref()) {
+            Some((hidden, regions)) => {
                 let known = format!("SELECT {} FROM {}", labels.join(", "), regions.name);
                 leaves.read_regions(Query::plan(&known, &[regions], 0)?)?;
                 let names = region_names(depth).join(", ");
-                sizes = format!("SELECT * FROM ({sizes}) AS s WHERE ({names}) IN ({known})");
+                match &hidden.other {
+                    Some(other) => leaves.add_other(other).map_err(too_many_regions)?,
+                    None => {
+                        sizes =
+                            format!("SELECT * FROM ({sizes}) AS s WHERE ({names}) IN ({known})");
+                    }
+                }
             }
             None => leaves.add_root().map_err(too_many_regions)?,
         }
@@ -52,6 +61,20 @@ impl Source {
         let read = [&entities].into_iter().chain(&groups).chain(&regions);
         let rows = Query::plan(&sizes, &read.collect::<Vec<_>>(), 0)?;
         Ok(HiddenLeaves { tree, numbers, leaves, rows: SealedRows::new(rows) })
+    }
+
+    /// Error: groups are private, and the public table of regions has none.
+    pub(crate) fn check_has_regions(&self, regions_per_level: &[usize]) -> Result<()> {
+        if self.hidden.is_none() || regions_per_level.last() != Some(&0) {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "the table of regions has no rows: there are no regions",
+        )
+        .set_hint(
+            "Nothing was spent. Fill it with what is public, or with what dp_find_regions finds.",
+        ))
     }
 
     /// SELECT the names of a region, then the size of a group: of rows that are groups.

@@ -18,7 +18,7 @@ use crate::noise::words_from_system;
 use crate::pg::errors::{Result, internal, too_many_regions};
 use crate::pg::server::state::hash_memory;
 use crate::pg::server::temporary_file::BufferedFile;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -61,6 +61,22 @@ impl Leaves {
         if let Some(region) = self.regions.number(row, &mut self.tallies)? {
             self.add(region, entities(row, self.regions.columns.end), 1);
         }
+        Ok(())
+    }
+
+    /// From here on a region that is not known yet is another one: below the lowest region above it that
+    /// is known, by that name on all levels. These are known now.
+    ///
+    /// Error: they are too many.
+    pub(crate) fn add_other(&mut self, name: &str) -> RegionsFit {
+        let depth = self.regions.columns.len();
+        let known = self.tallies.regions().map(|(path, _)| path);
+        let above = known.flat_map(|path| (1..depth).map(|levels| path[..levels].to_vec()));
+        let other = OtherRegions { name: name.to_string(), above: above.collect() };
+        for path in other.above.iter().chain([&vec![]]) {
+            self.tallies.number(other.below(path, depth))?;
+        }
+        self.regions.other = Some(other);
         Ok(())
     }
 
@@ -322,6 +338,28 @@ struct RowRegions {
     columns: Range<usize>,
     keys: Keys,
     by_bytes: HashMap<GroupKey, Option<u32>, KeyHasher>,
+    /// What regions count as that are not known.
+    other: Option<OtherRegions>,
+}
+
+/// What regions count as that are not known.
+struct OtherRegions {
+    name: String,
+    /// The known regions between the root and the lowest level.
+    above: HashSet<Vec<String>>,
+}
+
+impl OtherRegions {
+    fn below(&self, path: &[String], depth: usize) -> Vec<String> {
+        let mut path = path.to_vec();
+        path.resize(depth, self.name.clone());
+        path
+    }
+
+    fn of(&self, path: &[String]) -> Vec<String> {
+        let known = (0..path.len()).rev().find(|levels| self.above.contains(&path[..*levels]));
+        self.below(&path[..known.unwrap_or(0)], path.len())
+    }
 }
 
 impl RowRegions {
@@ -331,6 +369,7 @@ impl RowRegions {
             columns: 0..layouts.len(),
             keys: Keys::new(layouts)?,
             by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
+            other: None,
         })
     }
 
@@ -361,6 +400,10 @@ impl RowRegions {
     ) -> std::result::Result<Option<u32>, TooManyRegions> {
         let path: Option<Vec<String>> =
             self.columns.clone().map(|column| row.name(column)).collect();
+        let path = path.map(|path| match &self.other {
+            Some(other) if !tallies.has(&path) => other.of(&path),
+            _ => path,
+        });
         let number = path.map(|path| tallies.number(path)).transpose()?;
         if self.by_bytes.len() >= RegionTallies::MOST_REGIONS {
             self.by_bytes.clear(); // many bytes that print the same

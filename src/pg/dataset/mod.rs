@@ -1,7 +1,7 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
 //! before the charge (`leaf_reading`, `hidden_groups`, `bin_reading`, `cell_reading`,
-//! `region_reading`, `counted_bins`), by queries whose plans tell nothing (`query`), row by row
+//! `region_reading`, `region_finding`, `counted_bins`), by queries whose plans tell nothing (`query`), row by row
 //! (`stream`), as they lie in the pages (`plain_scan`, `tuples`), counted as they come (`leaves`,
 //! `leaf_histograms`) or by PostgreSQL (`sizes_query`). Tables that releases do not read themselves
 //! are counted beforehand (`leaf_count`, `leaf_query`).
@@ -27,6 +27,7 @@ pub(super) mod part;
 mod plain_scan;
 mod query;
 pub(super) mod reading;
+pub(super) mod region_finding;
 pub(super) mod region_reading;
 pub(super) mod relation;
 mod sizes_query;

@@ -44,6 +44,9 @@ pub(crate) struct HiddenGroups {
     pub(crate) listed: Option<Oid>,
     /// The public table of leaf regions; None where the root is the only one.
     pub(crate) regions: Option<Oid>,
+    /// The name of a region beside those, for all that are not there; None where their rows count
+    /// nowhere.
+    pub(crate) other: Option<String>,
     /// How many groups appear or vanish with a unit of privacy at most.
     pub(crate) per_unit: u32,
 }
@@ -185,7 +188,7 @@ pub(crate) fn label(column: &str) -> String {
 }
 
 /// The name of the rank of a row among its unit's, such as no column has.
-const RANK: &str = "\"rank (pg_dp)\"";
+pub(super) const RANK: &str = "\"rank (pg_dp)\"";
 
 pub(crate) fn quoted(columns: &[String]) -> Vec<String> {
     columns.iter().map(quote_identifier).collect()

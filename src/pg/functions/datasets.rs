@@ -31,6 +31,7 @@ fn dp_create_dataset(
     period_column: Option<String>,
     groups_private: Option<bool>,
     regions: Option<Oid>,
+    other: Option<&str>,
 ) -> Result<()> {
     let name = checked_name(required(name, "name")?, "name")?;
     let mut declared = Source {
@@ -46,7 +47,7 @@ fn dp_create_dataset(
         period: None,
         part: Part::default(),
     };
-    hide_groups(&mut declared, required(groups_private, "groups_private")?, regions)?;
+    hide_groups(&mut declared, required(groups_private, "groups_private")?, regions, other)?;
     if declared.hidden.is_some() && (leaves.is_some() || period_column.is_some()) {
         return Err(invalid(
             "groups_private has no meaning with leaves or period_column",
@@ -65,6 +66,7 @@ fn dp_create_dataset(
 
     lock_dataset_name(name)?;
     refuse_name_of_others(name)?;
+    let other = declared.hidden.as_ref().and_then(|hidden| hidden.other.clone());
     let groups_per_unit = declared.groups_per_unit().map(|groups| groups as i32);
     let (period_column, period_type) = declared.period.unzip();
     let created = execute(
@@ -72,10 +74,10 @@ fn dp_create_dataset(
                 groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
                 max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge, \
                 leaves, leaves_name, period_column, period_type, groups_per_unit, \
-                regions, regions_name, summits) \
+                regions, regions_name, other_region, summits) \
          VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
                  $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001, \
-                 $13, $13::regclass::text, $14, $15, $16, $17, $17::regclass::text, '') \
+                 $13, $13::regclass::text, $14, $15, $16, $17, $17::regclass::text, $18, '') \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
@@ -95,6 +97,7 @@ fn dp_create_dataset(
             period_type.into(),
             groups_per_unit.into(),
             regions.into(),
+            other.into(),
         ],
         |_| Ok(()),
     )?;
@@ -133,7 +136,18 @@ fn checked_delta_budget(delta_budget: Option<f64>) -> Result<f64> {
 }
 
 /// Declares the groups private, if they are, with the public table of regions.
-fn hide_groups(declared: &mut Source, private: bool, regions: Option<Oid>) -> Result<()> {
+fn hide_groups(
+    declared: &mut Source,
+    private: bool,
+    regions: Option<Oid>,
+    other: Option<&str>,
+) -> Result<()> {
+    if other.is_some() && regions.is_none() {
+        return Err(invalid(
+            "other has no meaning without regions",
+            "It is the region of rows whose own is not in that table.",
+        ));
+    }
     if !private {
         return match regions {
             None => Ok(()),
@@ -154,7 +168,8 @@ fn hide_groups(declared: &mut Source, private: bool, regions: Option<Oid>) -> Re
             invalid(
                 "groups_private needs regions",
                 "Which regions there are is public: regions => '...', a public table with the \
-                 columns of hierarchy, a row for each lowest region. Private rows cannot tell.",
+                 columns of hierarchy, a row for each lowest region. Where that is private, too, begin \
+                 with an empty table, and fill it with what dp_find_regions finds.",
             )
         });
     }
@@ -172,8 +187,21 @@ fn hide_groups(declared: &mut Source, private: bool, regions: Option<Oid>) -> Re
         ));
     }
     let per_unit = if is_group { 1 } else { declared.max_rows_per_unit.unsigned_abs() };
-    declared.hidden = Some(HiddenGroups { listed, regions, per_unit });
+    let other = other.map(checked_region).transpose()?;
+    declared.hidden = Some(HiddenGroups { listed, regions, other, per_unit });
     Ok(())
+}
+
+/// The name of a region, which is on each path to it.
+fn checked_region(other: &str) -> Result<String> {
+    const LONGEST: usize = 200;
+    if (1..=LONGEST).contains(&other.len()) {
+        return Ok(other.to_string());
+    }
+    Err(invalid(
+        format!("other must have from 1 to {LONGEST} bytes, got {}", other.len()),
+        "It is the name of a region, such as 'other'.",
+    ))
 }
 
 /// The bound on a unit's rows; 1 where each row is its own unit.

@@ -107,6 +107,7 @@ fn release(asked: Asked, mechanism: Mechanism) -> Result<HierarchyRelease> {
             let reading = source.prepare_leaves(max_size, workers)?;
             // where the regions are those of private rows, the release itself has to find out
             if let Some(regions) = reading.regions_per_level() {
+                source.check_has_regions(&regions)?;
                 mechanism.check_regions(&regions).map_err(unfit)?;
             }
             Ok((mechanism, reading))

@@ -2,7 +2,7 @@
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
 //! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`grids`],
-//! [`region_ranges`], [`region_range_release`], [`histogram`]), what they would be like
+//! [`region_ranges`], [`region_range_release`], [`regions`], [`histogram`]), what they would be like
 //! ([`explain_hierarchy`], [`explain_ranges`],
 //! [`explain_rectangles`]), what is made of released numbers ([`intervals`], [`consistent`],
 //! [`accessors`], [`quantiles`], [`estimates`]), aggregates, the owner's functions ([`datasets`], [`access`],
@@ -31,6 +31,7 @@ mod ranges;
 mod rectangles;
 mod region_range_release;
 mod region_ranges;
+mod regions;
 mod releases;
 mod streams;
 mod watch;

@@ -73,7 +73,7 @@ fn dp_cost_of_quoted(
     // to some digits, upwards
     let shown = |bound: Option<f64>| bound.map(|bound| (bound * 1e9).ceil() / 1e9);
     let exact = shown(composed_epsilon(&loss, delta));
-    let zcdp = shown(zcdp_epsilon(loss.rho(), delta));
+    let zcdp = shown(loss.delta_left(delta).and_then(|left| zcdp_epsilon(loss.rho(), left)));
     Ok(TableIterator::once((exact, zcdp, delta, shown(gdp_mu(&loss)), epsilons, deltas)))
 }
 

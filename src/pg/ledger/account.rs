@@ -148,6 +148,7 @@ impl Account {
             epsilon: cost.epsilon.decimal(),
             delta: cost.delta.to_string(),
             rho: cost.loss.rho(),
+            may_fail: cost.loss.failure() > 0.0,
             part: self.part.clone(),
             parameters,
             promise: self.promise.clone(),
@@ -204,10 +205,13 @@ impl Account {
                     self.of_part()
                 ),
             )
-            .set_hint(
+            .set_hint(if cost.loss.failure() > 0.0 {
                 "Nothing was spent. Deltas add up to at most half of the dataset's delta_budget, \
-                 or the zCDP bound at the other half has to fit: dp_budget shows both.",
-            ),
+                 also where the zCDP bound has room: dp_budget shows what is left of epsilon."
+            } else {
+                "Nothing was spent. Deltas add up to at most half of the dataset's delta_budget, \
+                 or the zCDP bound at the other half has to fit: dp_budget shows both."
+            }),
             Refusal::LimitExceeded { left } => self.exceeded("your limit on ", &epsilon, &left),
             Refusal::TooSmall { smallest, rho_alone: false } => invalid(
                 format!(

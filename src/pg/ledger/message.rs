@@ -54,6 +54,8 @@ pub(super) struct ChargeRequest {
     pub(super) epsilon: String,
     pub(super) delta: String,
     pub(super) rho: f64,
+    /// Whether with a probability of delta it tells all, so that no view does without that delta.
+    pub(super) may_fail: bool,
     /// What is charged, where it is not all of the data.
     pub(super) part: Option<ChargedPart>,
     pub(super) parameters: serde_json::Value,

@@ -99,7 +99,9 @@ fn check_budget(
     // either view may bound what is spent (see privacy::accounting), in each cell by itself (see
     // privacy::scopes); the sum of epsilons is compared as the decimal that it is
     let fullest = parts.fullest(request, &limits);
-    if fullest.exceeds {
+    // what may fail is charged to all of the data, of datasets without parts: there is one cell
+    let no_delta = request.may_fail && fullest.views.basic.is_none();
+    if fullest.exceeds || no_delta {
         let before = parts.fullest(request, &before_charge(&account, request));
         return budget_exceeded(client, request, &before).map(Err);
     }

@@ -46,6 +46,9 @@ pub(crate) enum Content<'a> {
     /// A `dp_ranges` of each region.
     #[serde(borrow)]
     RegionRanges(Vec<StoredRegion<'a>>),
+    /// The paths of regions that were found.
+    #[serde(borrow)]
+    FoundRegions(Vec<Vec<&'a str>>),
     /// Answers to rectangles that were asked.
     Rectangles(Vec<StoredRectangle>),
     /// A stream that is begun.

@@ -5,8 +5,8 @@ use super::content::{
     Content, StoredNumbers, StoredRange, StoredRectangle, StoredRegion, StoredRegionSums, StoredSum,
 };
 use super::stored::{
-    ReleasedRegions, read_answers, read_grid, read_ranges, read_region_ranges, read_region_sums,
-    read_regions,
+    ReleasedRegions, read_answers, read_found_regions, read_grid, read_ranges, read_region_ranges,
+    read_region_sums, read_regions,
 };
 use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, checked_name, invalid};
@@ -91,6 +91,22 @@ impl Storable for AllRegionRanges {
 
     fn read(release: i64) -> Result<AllRegionRanges> {
         Ok(AllRegionRanges { regions: read_region_ranges(release)? })
+    }
+}
+
+/// The paths of the lowest regions that were found, in their order.
+pub(crate) struct FoundRegions {
+    pub(crate) paths: Vec<Vec<String>>,
+}
+
+impl Storable for FoundRegions {
+    fn content(&self) -> Content<'_> {
+        let paths = self.paths.iter().map(|path| path.iter().map(String::as_str).collect());
+        Content::FoundRegions(paths.collect())
+    }
+
+    fn read(release: i64) -> Result<FoundRegions> {
+        Ok(FoundRegions { paths: read_found_regions(release)? })
     }
 }
 

@@ -12,12 +12,13 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
-use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise};
+use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise, SealedRows};
 use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
 use crate::work::apart;
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use serde_json::{Map, Value};
@@ -89,6 +90,30 @@ impl<'a> Asked<'a> {
         prepare: impl FnOnce(&Source) -> Result<(M, R)>,
         tell: impl FnOnce(R::Truth, LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
     ) -> Result<T> {
+        self.of_prepared(prepare, |reader, reading: R, receipt, words| {
+            let truth = as_reader(reader, || reading.read(&receipt))?;
+            tell(truth, receipt, words)
+        })
+    }
+
+    /// The same, of rows that are measured one by one as they are read: `tell`, as the role that
+    /// reads, gets what they come from.
+    pub(crate) fn of_each_row<M: Costs, R, T: Storable>(
+        self,
+        prepare: impl FnOnce(&Source) -> Result<(M, SealedRows<R>)>,
+        tell: impl FnOnce(R, LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
+    ) -> Result<T> {
+        self.of_prepared(prepare, |reader, rows, receipt, words| {
+            as_reader(reader, || tell(rows.open(&receipt), receipt, words))
+        })
+    }
+
+    /// `follow`: after the charge, told the role that reads.
+    fn of_prepared<M: Costs, R, T: Storable>(
+        self,
+        prepare: impl FnOnce(&Source) -> Result<(M, R)>,
+        follow: impl FnOnce(Oid, R, LedgerReceipt<M>, &mut SystemWords) -> Followed<T>,
+    ) -> Result<T> {
         let Asked { dataset, progress, .. } = self;
         // what is checked is what is read: what is committed now, whatever the transaction's
         // snapshot
@@ -98,8 +123,7 @@ impl<'a> Asked<'a> {
             let part = as_reader(reader, || dataset.charged_part())?;
             self.of_charged(mechanism, part, |receipt, words| {
                 progress.phase(Phase::Reading);
-                let truth = as_reader(reader, || reading.read(&receipt))?;
-                tell(truth, receipt, words)
+                follow(reader, reading, receipt, words)
             })
         })
     }

@@ -74,7 +74,8 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     Spi::run(
         "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
                     dp.release_bins, dp.release_range, dp.release_region_sums, \
-                     dp.release_region_bins, dp.release_rectangle, dp.release_grid, dp.stream \
+                     dp.release_region_bins, dp.release_rectangle, dp.release_grid, \
+                     dp.release_found_region, dp.stream \
           IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
@@ -118,6 +119,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
         Content::RegionRanges(regions) => {
             insert_regions(release, regions, ("dp.release_region_bins", "ranges", "dp_ranges"))?;
         }
+        Content::FoundRegions(paths) => insert_found_regions(release, paths)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
         Content::Stream(stream) => insert_stream(release, stream)?,
         Content::Ticks { .. } => {} // from above
@@ -252,6 +254,28 @@ fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> 
                 region.sums.to_vec().into(),
                 region.deviations.to_vec().into(),
             ];
+            client.update(&statement, None, &arguments).map(|_| ())
+        })
+        .map_err(internal)?;
+    }
+    Ok(())
+}
+
+fn insert_found_regions(release: i64, paths: &[Vec<&str>]) -> Result<()> {
+    let sql = "INSERT INTO dp.release_found_region (release, n, path) VALUES ($1, $2, $3)";
+    let types = [
+        PgBuiltInOids::INT8OID.into(),
+        PgBuiltInOids::INT8OID.into(),
+        PgBuiltInOids::TEXTARRAYOID.into(),
+    ];
+    let statement = Spi::connect_mut(|client| {
+        client.prepare_mut(sql, &types).map(|statement| statement.keep())
+    })
+    .map_err(internal)?;
+    for (n, path) in (0i64..).zip(paths) {
+        pgrx::check_for_interrupts!();
+        Spi::connect_mut(|client| {
+            let arguments = [release.into(), n.into(), path.clone().into()];
             client.update(&statement, None, &arguments).map(|_| ())
         })
         .map_err(internal)?;

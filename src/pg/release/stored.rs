@@ -194,6 +194,17 @@ pub(super) fn read_region_ranges(id: i64) -> Result<Vec<(Vec<String>, DpRanges)>
     Ok(regions)
 }
 
+/// The paths of regions that were found.
+pub(super) fn read_found_regions(id: i64) -> Result<Vec<Vec<String>>> {
+    let sql = format!("SELECT path FROM dp.release_found_region WHERE release = {id} ORDER BY n");
+    let mut paths = Vec::new();
+    read_catalog(&sql, |row| {
+        paths.push(row.get(1).unwrap_or_default());
+        Ok(())
+    })?;
+    Ok(paths)
+}
+
 /// A stored release of bins.
 pub(super) fn read_ranges(id: i64) -> Result<DpRanges> {
     let mut ranges = None;

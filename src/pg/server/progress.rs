@@ -44,7 +44,9 @@ pub(crate) enum Function {
     ExplainRanges,
     ExplainRectangles,
     ExplainRegionRanges,
+    ExplainRegions,
     ExplainStream,
+    FindRegions,
     GridRelease,
     HierarchyConsistent,
     HierarchyIntervals,
@@ -62,13 +64,15 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    const NAMES: [&str; 20] = [
+    const NAMES: [&str; 22] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
         "dp_explain_rectangles",
         "dp_explain_region_ranges",
+        "dp_explain_regions",
         "dp_explain_stream",
+        "dp_find_regions",
         "dp_grid_release",
         "dp_hierarchy_consistent",
         "dp_hierarchy_intervals",
