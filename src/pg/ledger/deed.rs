@@ -77,6 +77,7 @@ pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<bool> {
         epsilon: "0".to_string(),
         delta: "0".to_string(),
         rho: 0.0,
+        may_fail: false,
         part: None,
         parameters: serde_json::from_str(&parameters).unwrap_or(Value::Null),
         promise: None,
