@@ -151,15 +151,6 @@ BEGIN ATOMIC
                 HAVING count(*) <> 2
                        OR (sum(e.side * e.n), sum(e.side * e.epsilon), sum(e.side * e.delta),
                            sum(e.side * e.rho)) <> (0, 0, 0, 0)
-                UNION ALL -- a budget is that of the last deed
-                SELECT d.id
-                  FROM dp.dataset AS d
-                  JOIN (SELECT DISTINCT ON (c.dataset) c.dataset, c.parameters
-                          FROM dp.charge AS c WHERE c.function = 'dp_raise_budget'
-                         ORDER BY c.dataset, c.id DESC) AS c ON c.dataset = d.id
-                 WHERE (d.epsilon_budget, d.delta_budget)
-                       <> ((c.parameters -> 'epsilon_budget' ->> 1)::numeric,
-                           (c.parameters -> 'delta_budget' ->> 1)::numeric)
                 UNION ALL
                 SELECT d.id
                   FROM dp.dataset AS d
@@ -167,14 +158,30 @@ BEGIN ATOMIC
                        dp.summits(coalesce((SELECT string_agg(int8send(s.id) || s.place || s.sums, '')
                                               FROM dp.scope AS s WHERE s.dataset = d.id), ''))
                        AND d.summits IS NOT NULL) AS u
+    ), deeds AS ( -- each leads to the budget that the next one finds, the last to that of today
+        SELECT c.dataset, (c.parameters -> 'epsilon_budget' ->> 1)::numeric AS epsilon,
+               (c.parameters -> 'delta_budget' ->> 1)::numeric AS delta,
+               lead((c.parameters -> 'epsilon_budget' ->> 0)::numeric, 1, d.epsilon_budget)
+                   OVER by_id AS next_epsilon,
+               lead((c.parameters -> 'delta_budget' ->> 0)::numeric, 1, d.delta_budget)
+                   OVER by_id AS next_delta
+          FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
+         WHERE c.function = 'dp_raise_budget'
+        WINDOW by_id AS (PARTITION BY c.dataset ORDER BY c.id)
+    ), undeeded AS (
+        SELECT min(e.dataset) AS first FROM deeds AS e
+         WHERE (e.epsilon, e.delta) IS DISTINCT FROM (e.next_epsilon, e.next_delta)
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)
                     WHEN unbalanced.first IS NOT NULL
                     THEN format('the sums of dataset number %s are not those of its entries',
                                 unbalanced.first)
+                    WHEN undeeded.first IS NOT NULL
+                    THEN format('the budget of dataset number %s is not that of its deeds',
+                                undeeded.first)
                END AS problem
-          FROM broken, unbalanced
+          FROM broken, unbalanced, undeeded
     )
     SELECT (SELECT count(*) FROM dp.charge), (SELECT count(*) FROM dp.epoch), p.problem IS NULL,
            p.problem

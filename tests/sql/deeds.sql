@@ -30,9 +30,20 @@ SELECT dp_create_dataset('new', 'few', '{id}', '{}', epsilon_budget => 1) \g /de
 SELECT dp_raise_budget('new', 'too early', 1);
 ROLLBACK;
 UPDATE dp.dataset SET epsilon_budget = 5 WHERE name = 'raised'; -- as a superuser might
-SELECT whole, problem LIKE 'the sums of dataset number%' AS told FROM dp_verify_ledger();
+SELECT whole, problem LIKE 'the budget of dataset number%' AS told FROM dp_verify_ledger();
 UPDATE dp.dataset SET epsilon_budget = 1.75 WHERE name = 'raised';
 SELECT whole FROM dp_verify_ledger();
+
+-- each digit of what adds up is kept, and none that nobody reads is added
+SELECT dp_create_dataset('digits', 'few', '{id}', '{}', epsilon_budget => 1e6) \g /dev/null
+SELECT dp_raise_budget('digits', repeat(' ', 1000000) || 'blanks' || repeat(E'\n', 9), added)
+  FROM unnest('{0.3333333333333333,0.30000000000000004,1e-12,1e-30}'::float8[]) AS added \g /dev/null
+SELECT epsilon_budget FROM dp_budget('digits');
+SELECT parameters->>'reason' AS reason, parameters->'epsilon_budget'->>1 AS budget FROM dp.ledger WHERE dataset = 'digits' ORDER BY id;
+SELECT whole, problem FROM dp_verify_ledger();
+SELECT message FROM unnest('{1e-31,1e300}'::text[]) AS a, error_of(format($$SELECT dp_raise_budget('digits', 'no', %s)$$, a));
+SELECT dp_create_dataset('vast', 'few', '{id}', '{}', epsilon_budget => 1.7e308) \g /dev/null
+SELECT dp_raise_budget('vast', 'beyond all numbers', 1.7e308);
 
 DROP OWNED BY dp_test_analyst, dp_test_team;
 DROP ROLE dp_test_analyst, dp_test_team;

@@ -342,6 +342,10 @@ struct RowRegions {
     other: Option<OtherRegions>,
 }
 
+/// The bytes that are remembered where regions need not be known: how many occur then is private, and
+/// memory not to follow from it.
+const MOST_PRINTED: usize = 1 << 16;
+
 /// What regions count as that are not known.
 struct OtherRegions {
     name: String,
@@ -405,8 +409,12 @@ impl RowRegions {
             _ => path,
         });
         let number = path.map(|path| tallies.number(path)).transpose()?;
-        if self.by_bytes.len() >= RegionTallies::MOST_REGIONS {
-            self.by_bytes.clear(); // many bytes that print the same
+        let most = match self.other {
+            None => RegionTallies::MOST_REGIONS, // each is public
+            Some(_) => MOST_PRINTED,
+        };
+        if self.by_bytes.len() >= most {
+            self.by_bytes.clear(); // many bytes that print the same, or count as the same
         }
         self.by_bytes.insert(bytes, number);
         Ok(number)

@@ -17,12 +17,14 @@ use super::relation::Relation;
 use super::sizes_query::region_names;
 use super::source::{RANK, Source, comparable, label, not_null, quoted};
 use super::stream::StreamedRow;
-use crate::counting::{RegionTallies, TooManyRegions};
+use crate::counting::RegionTallies;
 use crate::hierarchy::Finder;
 use crate::noise::RandomWords;
-use crate::pg::errors::{Failure, Result, invalid};
+use crate::pg::errors::{Result, invalid};
 use crate::pg::ledger::account::SealedRows;
 use pgrx::spi::quote_identifier;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 /// Each lowest region with its units.
 pub(crate) struct UnitsOfRegions {
@@ -34,33 +36,51 @@ pub(crate) struct UnitsOfRegions {
 impl UnitsOfRegions {
     /// The paths of the regions that are found, in order. A region is looked at while it is read, and
     /// not kept: of those that are not found there can be any number.
-    ///
-    /// Error: too many are found, of which nothing but what would be released tells.
-    pub(crate) fn find<R: RandomWords>(
-        self,
-        finder: &Finder,
-        words: &mut R,
-    ) -> std::result::Result<Vec<Vec<String>>, Failure> {
+    pub(crate) fn find<R: RandomWords>(self, finder: &Finder, words: &mut R) -> Vec<Vec<String>> {
         let UnitsOfRegions { rows, depth } = self;
-        let (mut paths, mut room) = (Vec::new(), RegionTallies::MOST_NAME_BYTES);
-        rows.run(|row| {
+        let mut found = FirstPaths::default();
+        let Ok(()) = rows.run(|row| {
             let units = row.integer(depth).and_then(|units| u64::try_from(units).ok());
-            if !finder.finds(units.unwrap_or(0), words) {
-                return Ok(());
+            if finder.finds(units.unwrap_or(0), words) {
+                found.insert(path(row, depth));
             }
-            let path = path(row, depth);
-            let bytes = path.iter().map(String::len).sum::<usize>();
-            if paths.len() == RegionTallies::MOST_REGIONS || bytes > room {
-                return Err(TooManyRegions);
-            }
-            room -= bytes;
-            paths.push(path);
-            Ok(())
-        })?;
-        // the order in which they are read follows from all rows
-        paths.sort_unstable();
-        Ok(paths)
+            Ok::<(), Infallible>(())
+        });
+        found.paths.into_iter().collect()
     }
+}
+
+/// Paths in their order, the first of all that are inserted, up to as many as there can be regions: an
+/// error in place of the others would follow from coins that are not shown, and be seen of each attempt
+/// that goes on under one charge. The order in which they are inserted makes no difference, which
+/// follows from all rows: what was once too much, and all behind it, is never among the first.
+#[derive(Default)]
+struct FirstPaths {
+    paths: BTreeSet<Vec<String>>,
+    bytes: usize,
+    /// The first of those that were too much.
+    beyond: Option<Vec<String>>,
+}
+
+impl FirstPaths {
+    fn insert(&mut self, path: Vec<String>) {
+        if self.beyond.as_ref().is_some_and(|beyond| path >= *beyond) {
+            return;
+        }
+        self.bytes += bytes(&path);
+        self.paths.insert(path);
+        while self.paths.len() > RegionTallies::MOST_REGIONS
+            || self.bytes > RegionTallies::MOST_NAME_BYTES
+        {
+            let Some(last) = self.paths.pop_last() else { return };
+            self.bytes -= bytes(&last);
+            self.beyond = Some(last);
+        }
+    }
+}
+
+fn bytes(path: &[String]) -> usize {
+    path.iter().map(String::len).sum()
 }
 
 /// The names that a row begins with, none of which is NULL or too long.

@@ -14,8 +14,7 @@ use std::fmt::Display;
 /// All errors that follow a charge. `tests/attacks/charged` provokes each and holds the list.
 pub(crate) enum Failure {
     /// Regions are public. With a table of groups they are known before the charge; without one,
-    /// whoever declared the dataset has declared public which regions occur; of those that were found
-    /// it depends on what would be released.
+    /// whoever declared the dataset has declared public which regions occur.
     Regions(TooManyRegions),
     /// As above: the method cannot hold all sizes of so many regions, or their groups are more than
     /// can be counted; the number of groups is public, too.

@@ -13,6 +13,9 @@ use pgrx::prelude::*;
 /// In characters, for an entry of the ledger.
 const LONGEST_REASON: usize = 1000;
 
+/// What a deed adds is a number that people read.
+const LEAST_ADDED: f64 = 1e-30;
+
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
@@ -47,26 +50,30 @@ fn dp_raise_budget(
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
     let reason = required(reason, "reason")?;
     let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
-    let length = reason.trim().chars().count();
+    let reason = reason.trim();
+    let length = reason.chars().count();
     if !(1..=LONGEST_REASON).contains(&length) {
         return Err(invalid(
             format!("reason must be 1 to {LONGEST_REASON} characters, got {length}"),
             "The ledger keeps it: why may more be learnt of the rows than was promised?",
         ));
     }
-    if !(0.0..1.0).contains(&delta) {
+    if !(delta == 0.0 || (LEAST_ADDED..1.0).contains(&delta)) {
         return Err(invalid(
-            format!("delta must be a number from 0 up to, not including, 1, got {delta}"),
+            format!(
+                "delta must be 0, or from {LEAST_ADDED:e} up to, not including, 1, got {delta}"
+            ),
             "It is added to the dataset's delta_budget.",
         ));
     }
     let added = match Epsilon::new(epsilon) {
-        Ok(epsilon) => epsilon.decimal(),
-        Err(_) if epsilon == 0.0 && delta > 0.0 => "0".to_string(),
-        Err(_) => {
+        Ok(added) if epsilon >= LEAST_ADDED => added.decimal(),
+        _ if epsilon == 0.0 && delta > 0.0 => "0".to_string(),
+        _ => {
             return Err(invalid(
-                format!("epsilon must be a positive, finite number, got {epsilon}"),
-                "It is added to the dataset's epsilon_budget. A budget is never lowered; with a delta it may be 0.",
+                format!("epsilon must be a finite number from {LEAST_ADDED:e}, got {epsilon}"),
+                "It is added to the dataset's epsilon_budget, which is never lowered. With a delta \
+                 it may be 0.",
             ));
         }
     };

@@ -38,7 +38,7 @@ fn find(asked: Asked, discovery: Discovery) -> Result<FoundRegions> {
     asked.of_each_row(
         |source| Ok((discovery, source.prepare_finding()?)),
         |units: UnitsOfRegions, receipt, words| {
-            Ok(FoundRegions { paths: units.find(&receipt.finder(), words)? })
+            Ok(FoundRegions { paths: units.find(&receipt.finder(), words) })
         },
     )
 }

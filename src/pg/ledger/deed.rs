@@ -11,9 +11,9 @@ use crate::pg::server::roles::role_name;
 use crate::pg::server::state::current_role;
 use crate::pg::server::surroundings::check_surroundings;
 use crate::pg::server::worker::ask;
+use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
 use pgrx::spi::SpiClient;
-use serde_json::Value;
 
 /// The function that a deed's entry names, which is no release.
 const RAISE: &str = "dp_raise_budget";
@@ -41,7 +41,8 @@ pub(crate) fn raise(
         format!("the budget of dataset \"{name}\" was not raised"),
     )
     .set_hint(
-        "The dataset is not committed, was dropped, or its delta_budget would not be below 1.",
+        "The dataset is not committed, was dropped, or its delta_budget would not be below 1, or its \
+         epsilon_budget above 1e300.",
     ))
 }
 
@@ -51,15 +52,19 @@ pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<bool> {
     // the row is locked, as by every charge, before the end of the chain
     let parameters = first_row(
         client,
+        // budgets as text, which keeps each digit
         "UPDATE dp.dataset SET epsilon_budget = epsilon_budget + $2::numeric, \
                 delta_budget = delta_budget + $3::numeric \
           WHERE id = $1 AND dropped_at IS NULL AND delta_budget + $3::numeric < 1 \
+            AND epsilon_budget + $2::numeric <= 1e300 \
       RETURNING jsonb_build_object( \
                     'reason', $4, \
                     'epsilon_budget', jsonb_build_array( \
-                        trim_scale(epsilon_budget - $2::numeric), trim_scale(epsilon_budget)), \
+                        trim_scale(epsilon_budget - $2::numeric)::text, \
+                        trim_scale(epsilon_budget)::text), \
                     'delta_budget', jsonb_build_array( \
-                        trim_scale(delta_budget - $3::numeric), trim_scale(delta_budget)))::text",
+                        trim_scale(delta_budget - $3::numeric)::text, \
+                        trim_scale(delta_budget)::text))::text",
         &[
             (*dataset).into(),
             epsilon.as_str().into(),
@@ -79,7 +84,7 @@ pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<bool> {
         rho: 0.0,
         may_fail: false,
         part: None,
-        parameters: serde_json::from_str(&parameters).unwrap_or(Value::Null),
+        parameters: serde_json::from_str(&parameters).map_err(internal).unwrap_or_report(),
         promise: None,
     };
     append(client, &entry)?;
