@@ -32,7 +32,8 @@ releases.
 4 or 16 are one.
 
 Errors are root mean squares over the ranges and releases, divided by those of `'unbiased'`: below 1 is
-better than it. Means are geometric.
+better than it. Means are geometric. An interval of 90 % is the answer ± 1.645 `stddev`; how many of them hold the
+truth is counted over all ranges and releases. That was measured here, and is [no promise](ranges.md#estimates-that-see-the-shape).
 ",
         results.histograms.len(),
         thousands(results.histograms[0].bins() as f64),

@@ -63,9 +63,11 @@ impl Source {
         Ok(HiddenLeaves { tree, numbers, leaves, rows: SealedRows::new(rows) })
     }
 
-    /// Error: groups are private, and the public table of regions has none.
+    /// Error: groups are private, and the public table of regions has none, but for that of all others.
     pub(crate) fn check_has_regions(&self, regions_per_level: &[usize]) -> Result<()> {
-        if self.hidden.is_none() || regions_per_level.last() != Some(&0) {
+        let Some(hidden) = &self.hidden else { return Ok(()) };
+        let others = usize::from(hidden.other.is_some());
+        if regions_per_level.last().is_none_or(|lowest| *lowest > others) {
             return Ok(());
         }
         Err(error(

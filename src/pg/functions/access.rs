@@ -54,7 +54,10 @@ fn dp_raise_budget(
     let length = reason.chars().count();
     if !(1..=LONGEST_REASON).contains(&length) {
         return Err(invalid(
-            format!("reason must be 1 to {LONGEST_REASON} characters, got {length}"),
+            match length {
+                0 => "reason must not be blank".to_string(),
+                _ => format!("reason must be at most {LONGEST_REASON} characters, got {length}"),
+            },
             "The ledger keeps it: why may more be learnt of the rows than was promised?",
         ));
     }

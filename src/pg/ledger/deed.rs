@@ -33,7 +33,9 @@ pub(crate) fn raise(
     let deed = Deed { dataset, who, reason: reason.to_string(), epsilon, delta };
     let message = serde_json::to_vec(&Message::Raise(deed)).map_err(internal)?;
     let answer = ask(&CHARGE, dataset, &message).map_err(not_charged)?;
-    if serde_json::from_slice(&answer).map_err(internal)? {
+    let raised: Option<String> = serde_json::from_slice(&answer).map_err(internal)?;
+    if let Some(raised) = raised {
+        pgrx::notice!("the budget of dataset \"{name}\" is {raised}");
         return Ok(());
     }
     Err(error(
@@ -46,8 +48,8 @@ pub(crate) fn raise(
     ))
 }
 
-/// The worker's side: whether the dataset has that budget now.
-pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<bool> {
+/// The worker's side: the budget that the dataset has now, if it could be raised, and had before.
+pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<Option<String>> {
     let Deed { dataset, who, reason, epsilon, delta } = deed;
     // the row is locked, as by every charge, before the end of the chain
     let parameters = first_row(
@@ -64,16 +66,19 @@ pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<bool> {
                         trim_scale(epsilon_budget)::text), \
                     'delta_budget', jsonb_build_array( \
                         trim_scale(delta_budget - $3::numeric)::text, \
-                        trim_scale(delta_budget)::text))::text",
+                        trim_scale(delta_budget)::text))::text, \
+                'epsilon ' || trim_scale(epsilon_budget) || ', delta ' || trim_scale(delta_budget) \
+                || '; before: epsilon ' || trim_scale(epsilon_budget - $2::numeric) \
+                || ', delta ' || trim_scale(delta_budget - $3::numeric)",
         &[
             (*dataset).into(),
             epsilon.as_str().into(),
             delta.as_str().into(),
             reason.as_str().into(),
         ],
-        |row| row.get::<String>(1),
+        |row| Ok((row.get::<String>(1)?.unwrap_or_default(), row.get::<String>(2)?)),
     )?;
-    let Some(parameters) = parameters.flatten() else { return Ok(false) };
+    let Some((parameters, raised)) = parameters else { return Ok(None) };
     let entry = ChargeRequest {
         dataset: *dataset,
         grantee: None,
@@ -88,5 +93,5 @@ pub(super) fn record(client: &mut SpiClient, deed: &Deed) -> SpiResult<bool> {
         promise: None,
     };
     append(client, &entry)?;
-    Ok(true)
+    Ok(raised)
 }

@@ -11,7 +11,7 @@ pub(super) enum Message {
     Charge(Box<ChargeRequest>),
     /// Answered with a [`PublishAnswer`].
     Publish(PublishRequest),
-    /// Answered with whether the dataset has that budget now.
+    /// Answered with the budget that the dataset has now, in words; None if it could not be raised.
     Raise(Deed),
     /// To show a publication, all of whose releases are stored. Answered with whether it is shown.
     Show { publication: String, who: u32 },
