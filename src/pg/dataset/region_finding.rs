@@ -17,13 +17,12 @@ use super::relation::Relation;
 use super::sizes_query::region_names;
 use super::source::{RANK, Source, comparable, label, not_null, quoted};
 use super::stream::StreamedRow;
-use crate::counting::RegionTallies;
+use crate::counting::FirstPaths;
 use crate::hierarchy::Finder;
 use crate::noise::RandomWords;
 use crate::pg::errors::{Result, invalid};
 use crate::pg::ledger::account::SealedRows;
 use pgrx::spi::quote_identifier;
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 /// Each lowest region with its units.
@@ -46,41 +45,8 @@ impl UnitsOfRegions {
             }
             Ok::<(), Infallible>(())
         });
-        found.paths.into_iter().collect()
+        found.into_sorted()
     }
-}
-
-/// Paths in their order, the first of all that are inserted, up to as many as there can be regions: an
-/// error in place of the others would follow from coins that are not shown, and be seen of each attempt
-/// that goes on under one charge. The order in which they are inserted makes no difference, which
-/// follows from all rows: what was once too much, and all behind it, is never among the first.
-#[derive(Default)]
-struct FirstPaths {
-    paths: BTreeSet<Vec<String>>,
-    bytes: usize,
-    /// The first of those that were too much.
-    beyond: Option<Vec<String>>,
-}
-
-impl FirstPaths {
-    fn insert(&mut self, path: Vec<String>) {
-        if self.beyond.as_ref().is_some_and(|beyond| path >= *beyond) {
-            return;
-        }
-        self.bytes += bytes(&path);
-        self.paths.insert(path);
-        while self.paths.len() > RegionTallies::MOST_REGIONS
-            || self.bytes > RegionTallies::MOST_NAME_BYTES
-        {
-            let Some(last) = self.paths.pop_last() else { return };
-            self.bytes -= bytes(&last);
-            self.beyond = Some(last);
-        }
-    }
-}
-
-fn bytes(path: &[String]) -> usize {
-    path.iter().map(String::len).sum()
 }
 
 /// The names that a row begins with, none of which is NULL or too long.

@@ -142,22 +142,28 @@ fn insert_regions(
         histogram_type.into(),
     ];
     let sql = format!("INSERT INTO {table} (release, n, path, {column}) VALUES ($1, $2, $3, $4)");
-    let statement = Spi::connect_mut(|client| {
-        client.prepare_mut(sql.as_str(), &types).map(|statement| statement.keep())
+    insert_each(&sql, &types, regions, |n, region| {
+        // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
+        let histogram = unsafe { DatumWithOid::new(&*region.histogram, histogram_type) };
+        vec![release.into(), n.into(), region.path.clone().into(), histogram]
     })
-    .map_err(internal)?;
-    for (n, region) in (0i64..).zip(regions) {
+}
+
+/// Carries a statement out for each of these rows, with its number.
+fn insert_each<'a, R>(
+    sql: &str,
+    types: &[PgOid],
+    rows: &'a [R],
+    arguments: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
+) -> Result<()> {
+    let statement =
+        Spi::connect_mut(|client| client.prepare_mut(sql, types).map(|statement| statement.keep()))
+            .map_err(internal)?;
+    for (n, row) in (0i64..).zip(rows) {
         pgrx::check_for_interrupts!();
         // a connection for each, which ends with the memory that its arguments take
-        Spi::connect_mut(|client| {
-            // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
-            let histogram = unsafe { DatumWithOid::new(&*region.histogram, histogram_type) };
-            let path = region.path.clone();
-            client
-                .update(&statement, None, &[release.into(), n.into(), path.into(), histogram])
-                .map(|_| ())
-        })
-        .map_err(internal)?;
+        Spi::connect_mut(|client| client.update(&statement, None, &arguments(n, row)).map(|_| ()))
+            .map_err(internal)?;
     }
     Ok(())
 }
@@ -240,25 +246,11 @@ fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> 
         PgBuiltInOids::FLOAT8ARRAYOID.into(),
         PgBuiltInOids::FLOAT8ARRAYOID.into(),
     ];
-    let statement = Spi::connect_mut(|client| {
-        client.prepare_mut(sql, &types).map(|statement| statement.keep())
+    insert_each(sql, &types, regions, |n, region| {
+        let (sums, deviations) = (region.sums.to_vec(), region.deviations.to_vec());
+        let path = region.path.clone();
+        vec![release.into(), n.into(), path.into(), sums.into(), deviations.into()]
     })
-    .map_err(internal)?;
-    for (n, region) in (0i64..).zip(regions) {
-        pgrx::check_for_interrupts!();
-        Spi::connect_mut(|client| {
-            let arguments = [
-                release.into(),
-                n.into(),
-                region.path.clone().into(),
-                region.sums.to_vec().into(),
-                region.deviations.to_vec().into(),
-            ];
-            client.update(&statement, None, &arguments).map(|_| ())
-        })
-        .map_err(internal)?;
-    }
-    Ok(())
 }
 
 fn insert_found_regions(release: i64, paths: &[Vec<&str>]) -> Result<()> {
@@ -268,19 +260,7 @@ fn insert_found_regions(release: i64, paths: &[Vec<&str>]) -> Result<()> {
         PgBuiltInOids::INT8OID.into(),
         PgBuiltInOids::TEXTARRAYOID.into(),
     ];
-    let statement = Spi::connect_mut(|client| {
-        client.prepare_mut(sql, &types).map(|statement| statement.keep())
-    })
-    .map_err(internal)?;
-    for (n, path) in (0i64..).zip(paths) {
-        pgrx::check_for_interrupts!();
-        Spi::connect_mut(|client| {
-            let arguments = [release.into(), n.into(), path.clone().into()];
-            client.update(&statement, None, &arguments).map(|_| ())
-        })
-        .map_err(internal)?;
-    }
-    Ok(())
+    insert_each(sql, &types, paths, |n, path| vec![release.into(), n.into(), path.clone().into()])
 }
 
 /// One value of a type of the extension, into that table and its columns.
