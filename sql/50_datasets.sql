@@ -121,7 +121,11 @@ BEGIN ATOMIC
     ), charged AS MATERIALIZED ( -- cells is there for charges to a part of the data
         SELECT c.dataset, c.parameters -> 'cells' AS cells,
                CASE WHEN c.parameters ? 'cells' THEN c.parameters -> 'within' END AS within,
-               count(*) FILTER (WHERE c.function <> 'dp_raise_budget') AS n, sum(c.epsilon) AS epsilon, sum(c.delta) AS delta, sum(c.rho) AS rho
+               count(*) FILTER (WHERE c.function NOT IN ('dp_raise_budget', 'dp_publish')) AS n,
+               -- what is charged with a plan is in the plan's entry
+               coalesce(sum(c.epsilon) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS epsilon,
+               coalesce(sum(c.delta) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS delta,
+               coalesce(sum(c.rho) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS rho
           FROM dp.charge AS c GROUP BY 1, 2, 3
     ), of_parts AS (
         SELECT s.dataset,

@@ -110,7 +110,7 @@ CREATE VIEW dp.ledger WITH (security_barrier) AS
            c.epsilon, c.delta, c.parameters, c.rho, c.epoch, c.hash,
            ARRAY(SELECT w.name FROM jsonb_array_elements_text(c.parameters -> 'within')
                                     WITH ORDINALITY AS w (name, n) ORDER BY w.n) AS within,
-           c.parameters ->> 'period' AS period
+           c.parameters ->> 'period' AS period, (c.parameters ->> 'plan')::bigint AS plan
       FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
      WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
 COMMENT ON VIEW dp.ledger IS
@@ -130,6 +130,8 @@ COMMENT ON COLUMN dp.ledger.hash IS
     'of the entry and the one before, which dp_verify_ledger checks';
 COMMENT ON COLUMN dp.ledger.within IS 'the region whose rows were read, {} for all';
 COMMENT ON COLUMN dp.ledger.period IS 'the periods whose rows were read, NULL for all';
+COMMENT ON COLUMN dp.ledger.plan IS
+    'the entry that it is charged with, in place of its own epsilon and delta; NULL for most';
 
 -- What is stored stays when its dataset is dropped. Drafts are the owner's; of what is retracted
 -- nobody sees what follows from its numbers.

@@ -14,25 +14,25 @@ CREATE FUNCTION dp.quote_next(is_next boolean) RETURNS integer
 COMMENT ON FUNCTION dp.quote_next(boolean) IS
     'inside of dp_publish: has the next release quoted, and tells how many were';
 
-CREATE FUNCTION dp.charge_quoted(name text, releases jsonb) RETURNS void
+CREATE FUNCTION dp.charge_quoted(name text, releases jsonb, delta float8) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_charge_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp.charge_quoted(text, jsonb) IS
+COMMENT ON FUNCTION dp.charge_quoted(text, jsonb, float8) IS
     'inside of dp_publish: charges all that was quoted, or nothing';
 
-CREATE FUNCTION dp.try_quoted(name text, releases jsonb)
+CREATE FUNCTION dp.try_quoted(name text, releases jsonb, delta float8)
     RETURNS TABLE (epsilon text, problem text)
     AS 'MODULE_PATHNAME', 'dp_try_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp.try_quoted(text, jsonb) IS
+COMMENT ON FUNCTION dp.try_quoted(text, jsonb, float8) IS
     'inside of dp_publish_check: what charging all that was quoted would come to';
 
-CREATE FUNCTION dp.cost_of_quoted(dataset text)
+CREATE FUNCTION dp.cost_of_quoted(dataset text, delta float8)
     RETURNS TABLE (epsilon_exact float8, epsilon_zcdp float8, delta float8, mu float8,
                    epsilons text[], deltas text[])
     AS 'MODULE_PATHNAME', 'dp_cost_of_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION dp.cost_of_quoted(text) IS
+COMMENT ON FUNCTION dp.cost_of_quoted(text, float8) IS
     'inside of dp_plan_cost: what all that was quoted comes to';
 
 CREATE FUNCTION dp.show_publication(name text) RETURNS boolean
@@ -198,7 +198,8 @@ COMMENT ON FUNCTION dp.listed_releases(text, jsonb) IS
 
 -- What is written is written by workers, which commit: so it does not matter what the caller's
 -- transaction is or becomes. What a crash leaves is made by the same call again.
-CREATE FUNCTION dp.publish(name text, releases jsonb, draft boolean) RETURNS void
+CREATE FUNCTION dp.publish(name text, releases jsonb, draft boolean, delta float8)
+    RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -225,7 +226,7 @@ BEGIN
             END IF;
         END;
     END LOOP;
-    PERFORM dp.charge_quoted(name, releases);
+    PERFORM dp.charge_quoted(name, releases, delta);
     FOREACH call IN ARRAY calls LOOP
         EXECUTE call;
     END LOOP;
@@ -251,18 +252,20 @@ BEGIN
             USING HINT = 'Its owner publishes it with dp_set_status.';
     END LOOP;
 END $$;
-COMMENT ON FUNCTION dp.publish(text, jsonb, boolean) IS 'inside of dp_publish';
+COMMENT ON FUNCTION dp.publish(text, jsonb, boolean, float8) IS 'inside of dp_publish';
 
 -- Its body was read when it was made: no search_path of the caller's changes what it means.
-CREATE PROCEDURE @extschema@.dp_publish(name text, releases jsonb, draft boolean DEFAULT false)
+CREATE PROCEDURE @extschema@.dp_publish(
+        name text, releases jsonb, draft boolean DEFAULT false, delta float8 DEFAULT NULL)
     LANGUAGE sql
 BEGIN ATOMIC
-    SELECT dp.publish(name, releases, draft);
+    SELECT dp.publish(name, releases, draft, delta);
 END;
-COMMENT ON PROCEDURE @extschema@.dp_publish(text, jsonb, boolean) IS
+COMMENT ON PROCEDURE @extschema@.dp_publish(text, jsonb, boolean, float8) IS
     'makes several releases, all or none, charged together and shown together';
 
-CREATE FUNCTION @extschema@.dp_publish_check(name text, releases jsonb)
+CREATE FUNCTION @extschema@.dp_publish_check(
+        name text, releases jsonb, delta float8 DEFAULT NULL)
     RETURNS TABLE (dataset text, epsilon float8, epsilon_left float8, already_stored boolean,
                    problem text)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -292,7 +295,7 @@ BEGIN
     END LOOP;
     RETURN QUERY
         WITH tried AS MATERIALIZED (
-            SELECT * FROM dp.try_quoted(name, releases) WITH ORDINALITY AS t (epsilon, problem, n)
+            SELECT * FROM dp.try_quoted(name, releases, delta) WITH ORDINALITY AS t (epsilon, problem, n)
         )
         SELECT r.release ->> 'dataset', coalesce(t.epsilon::float8, 0),
                (SELECT d.epsilon_left FROM dp.datasets AS d
@@ -302,11 +305,12 @@ BEGIN
           LEFT JOIN tried AS t ON t.n = quotes[r.n]
          ORDER BY r.n;
 END $$;
-COMMENT ON FUNCTION @extschema@.dp_publish_check(text, jsonb) IS
+COMMENT ON FUNCTION @extschema@.dp_publish_check(text, jsonb, float8) IS
     'what dp_publish would charge for each release, and what stands against it, for nothing';
 
 -- Each release has a name that nothing has: so those that are stored are quoted, too.
-CREATE FUNCTION @extschema@.dp_plan_cost(dataset text, releases jsonb)
+CREATE FUNCTION @extschema@.dp_plan_cost(
+        dataset text, releases jsonb, at_delta float8 DEFAULT NULL)
     RETURNS TABLE (epsilon_exact float8, epsilon_zcdp float8, epsilon_sum float8, delta float8,
                    mu float8)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -347,14 +351,14 @@ BEGIN
     END LOOP;
     RETURN QUERY
         SELECT least(c.epsilon_exact, s.epsilon_sum), c.epsilon_zcdp, s.epsilon_sum, c.delta, c.mu
-          FROM dp.cost_of_quoted(dataset) AS c
+          FROM dp.cost_of_quoted(dataset, at_delta) AS c
          CROSS JOIN LATERAL (
             SELECT CASE WHEN sum(e.delta::numeric) <= c.delta::numeric
                         THEN sum(e.epsilon::numeric)::float8 END AS epsilon_sum
               FROM unnest(c.epsilons, c.deltas) AS e (epsilon, delta)
          ) AS s;
 END $$;
-COMMENT ON FUNCTION @extschema@.dp_plan_cost(text, jsonb) IS
+COMMENT ON FUNCTION @extschema@.dp_plan_cost(text, jsonb, float8) IS
     'what releases that are all settled beforehand cost together, exactly and by bounds';
 
 CREATE VIEW dp.publications WITH (security_barrier) AS

@@ -284,7 +284,11 @@ BEGIN ATOMIC
     ), charged AS MATERIALIZED ( -- cells is there for charges to a part of the data
         SELECT c.dataset, c.parameters -> 'cells' AS cells,
                CASE WHEN c.parameters ? 'cells' THEN c.parameters -> 'within' END AS within,
-               count(*) FILTER (WHERE c.function <> 'dp_raise_budget') AS n, sum(c.epsilon) AS epsilon, sum(c.delta) AS delta, sum(c.rho) AS rho
+               count(*) FILTER (WHERE c.function NOT IN ('dp_raise_budget', 'dp_publish')) AS n,
+               -- what is charged with a plan is in the plan's entry
+               coalesce(sum(c.epsilon) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS epsilon,
+               coalesce(sum(c.delta) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS delta,
+               coalesce(sum(c.rho) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS rho
           FROM dp.charge AS c GROUP BY 1, 2, 3
     ), of_parts AS (
         SELECT s.dataset,
@@ -746,13 +750,15 @@ CREATE OR REPLACE VIEW dp.ledger WITH (security_barrier) AS
            c.epsilon, c.delta, c.parameters, c.rho, c.epoch, c.hash,
            ARRAY(SELECT w.name FROM jsonb_array_elements_text(c.parameters -> 'within')
                                     WITH ORDINALITY AS w (name, n) ORDER BY w.n) AS within,
-           c.parameters ->> 'period' AS period
+           c.parameters ->> 'period' AS period, (c.parameters ->> 'plan')::bigint AS plan
       FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
      WHERE pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE');
 
 COMMENT ON COLUMN dp.ledger.within IS 'the region whose rows were read, {} for all';
 
 COMMENT ON COLUMN dp.ledger.period IS 'the periods whose rows were read, NULL for all';
+COMMENT ON COLUMN dp.ledger.plan IS
+    'the entry that it is charged with, in place of its own epsilon and delta; NULL for most';
 
 CREATE OR REPLACE VIEW dp.releases WITH (security_barrier) AS
     SELECT r.dataset, r.release AS name, r.released_at, c.epsilon, c.delta, r.parameters,
@@ -1436,3 +1442,204 @@ BEGIN
     END IF;
     RETURN QUERY SELECT * FROM jsonb_array_elements(releases);
 END $$;
+
+DROP PROCEDURE @extschema@.dp_publish(text, jsonb, boolean);
+DROP FUNCTION dp.publish(text, jsonb, boolean);
+DROP FUNCTION @extschema@.dp_publish_check(text, jsonb);
+DROP FUNCTION @extschema@.dp_plan_cost(text, jsonb);
+DROP FUNCTION dp.charge_quoted(text, jsonb);
+DROP FUNCTION dp.try_quoted(text, jsonb);
+DROP FUNCTION dp.cost_of_quoted(text);
+
+CREATE FUNCTION dp.charge_quoted(name text, releases jsonb, delta float8) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_charge_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION dp.charge_quoted(text, jsonb, float8) IS
+    'inside of dp_publish: charges all that was quoted, or nothing';
+
+CREATE FUNCTION dp.try_quoted(name text, releases jsonb, delta float8)
+    RETURNS TABLE (epsilon text, problem text)
+    AS 'MODULE_PATHNAME', 'dp_try_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION dp.try_quoted(text, jsonb, float8) IS
+    'inside of dp_publish_check: what charging all that was quoted would come to';
+
+CREATE FUNCTION dp.cost_of_quoted(dataset text, delta float8)
+    RETURNS TABLE (epsilon_exact float8, epsilon_zcdp float8, delta float8, mu float8,
+                   epsilons text[], deltas text[])
+    AS 'MODULE_PATHNAME', 'dp_cost_of_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+
+COMMENT ON FUNCTION dp.cost_of_quoted(text, float8) IS
+    'inside of dp_plan_cost: what all that was quoted comes to';
+
+-- What is written is written by workers, which commit: so it does not matter what the caller's
+-- transaction is or becomes. What a crash leaves is made by the same call again.
+CREATE FUNCTION dp.publish(name text, releases jsonb, draft boolean, delta float8)
+    RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    release jsonb;
+    calls text[] := '{}';
+    call text;
+    before integer;
+BEGIN
+    IF draft IS NULL THEN
+        RAISE 'draft must not be NULL' USING ERRCODE = 'null_value_not_allowed',
+            HINT = 'false shows what is published, true makes it for its owner to see.';
+    END IF;
+    FOR release IN SELECT * FROM dp.listed_releases(name, releases) LOOP
+        calls := calls || dp.release_call(name, release);
+    END LOOP;
+    PERFORM dp.quote_start();
+    FOREACH call IN ARRAY calls LOOP
+        before := dp.quote_next(true);
+        BEGIN
+            EXECUTE call;
+        EXCEPTION WHEN OTHERS THEN
+            IF dp.quote_next(false) = before THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
+    PERFORM dp.charge_quoted(name, releases, delta);
+    FOREACH call IN ARRAY calls LOOP
+        EXECUTE call;
+    END LOOP;
+    IF draft THEN
+        RETURN;
+    END IF;
+    IF NOT dp.show_publication(name) THEN
+        RAISE 'publication "%" is not complete: a release of it is not stored', name
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                  HINT = 'Call dp_publish again: what is charged is not charged again.';
+    END IF;
+    -- its owner may have made a draft of what was published before
+    FOR release IN
+        SELECT r.release FROM jsonb_array_elements(releases) AS r (release)
+         WHERE EXISTS (
+            SELECT FROM dp.releases AS s
+             WHERE (s.dataset, s.name) = (r.release ->> 'dataset',
+                                          coalesce(r.release ->> 'name', publish.name))
+               AND s.status = 'draft')
+    LOOP
+        RAISE NOTICE 'release "%" of dataset "%" is a draft', coalesce(release ->> 'name', name),
+                     release ->> 'dataset'
+            USING HINT = 'Its owner publishes it with dp_set_status.';
+    END LOOP;
+END $$;
+
+COMMENT ON FUNCTION dp.publish(text, jsonb, boolean, float8) IS 'inside of dp_publish';
+
+-- Its body was read when it was made: no search_path of the caller's changes what it means.
+CREATE PROCEDURE @extschema@.dp_publish(
+        name text, releases jsonb, draft boolean DEFAULT false, delta float8 DEFAULT NULL)
+    LANGUAGE sql
+BEGIN ATOMIC
+    SELECT dp.publish(name, releases, draft, delta);
+END;
+
+COMMENT ON PROCEDURE @extschema@.dp_publish(text, jsonb, boolean, float8) IS
+    'makes several releases, all or none, charged together and shown together';
+
+CREATE FUNCTION @extschema@.dp_publish_check(
+        name text, releases jsonb, delta float8 DEFAULT NULL)
+    RETURNS TABLE (dataset text, epsilon float8, epsilon_left float8, already_stored boolean,
+                   problem text)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    release jsonb;
+    quotes integer[] := '{}'; -- which quote is that of each release
+    problems text[] := '{}';
+    before integer;
+    quoted integer;
+BEGIN
+    PERFORM dp.quote_start();
+    FOR release IN SELECT * FROM dp.listed_releases(name, releases) LOOP
+        problem := NULL;
+        before := dp.quote_next(true);
+        BEGIN
+            EXECUTE dp.release_call(name, release);
+            quoted := dp.quote_next(false);
+        EXCEPTION WHEN OTHERS THEN
+            quoted := dp.quote_next(false);
+            IF quoted = before THEN
+                problem := sqlerrm;
+            END IF;
+        END;
+        quotes := quotes || CASE WHEN quoted > before THEN quoted END;
+        problems := problems || problem;
+    END LOOP;
+    RETURN QUERY
+        WITH tried AS MATERIALIZED (
+            SELECT * FROM dp.try_quoted(name, releases, delta) WITH ORDINALITY AS t (epsilon, problem, n)
+        )
+        SELECT r.release ->> 'dataset', coalesce(t.epsilon::float8, 0),
+               (SELECT d.epsilon_left FROM dp.datasets AS d
+                 WHERE d.name = r.release ->> 'dataset')::float8,
+               quotes[r.n] IS NULL AND problems[r.n] IS NULL, coalesce(problems[r.n], t.problem)
+          FROM jsonb_array_elements(releases) WITH ORDINALITY AS r (release, n)
+          LEFT JOIN tried AS t ON t.n = quotes[r.n]
+         ORDER BY r.n;
+END $$;
+
+COMMENT ON FUNCTION @extschema@.dp_publish_check(text, jsonb, float8) IS
+    'what dp_publish would charge for each release, and what stands against it, for nothing';
+
+-- Each release has a name that nothing has: so those that are stored are quoted, too.
+CREATE FUNCTION @extschema@.dp_plan_cost(
+        dataset text, releases jsonb, at_delta float8 DEFAULT NULL)
+    RETURNS TABLE (epsilon_exact float8, epsilon_zcdp float8, epsilon_sum float8, delta float8,
+                   mu float8)
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    of_dataset CONSTANT jsonb := jsonb_build_object('dataset', dataset);
+    named jsonb := releases;
+    release jsonb;
+    before integer;
+BEGIN
+    IF dataset IS NULL THEN
+        RAISE 'dataset must not be NULL' USING ERRCODE = 'null_value_not_allowed',
+            HINT = 'The view dp.datasets lists the datasets.';
+    END IF;
+    IF jsonb_typeof(releases) = 'array' THEN
+        SELECT coalesce(jsonb_agg(
+                   CASE jsonb_typeof(r.release) WHEN 'object' THEN
+                       of_dataset || r.release || jsonb_build_object('name', gen_random_uuid())
+                   ELSE r.release END ORDER BY r.n), '[]')
+          INTO named
+          FROM jsonb_array_elements(releases) WITH ORDINALITY AS r (release, n);
+    END IF;
+    PERFORM dp.quote_start();
+    FOR release IN SELECT * FROM dp.listed_releases('a plan', named) LOOP
+        IF release ->> 'dataset' <> dataset THEN
+            RAISE 'releases: one is of dataset "%", not "%"', release ->> 'dataset', dataset
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'Each dataset has its own budget: ask for one at a time.';
+        END IF;
+        before := dp.quote_next(true);
+        BEGIN
+            EXECUTE dp.release_call('a plan', release);
+        EXCEPTION WHEN OTHERS THEN
+            IF dp.quote_next(false) = before THEN
+                RAISE;
+            END IF;
+        END;
+    END LOOP;
+    RETURN QUERY
+        SELECT least(c.epsilon_exact, s.epsilon_sum), c.epsilon_zcdp, s.epsilon_sum, c.delta, c.mu
+          FROM dp.cost_of_quoted(dataset, at_delta) AS c
+         CROSS JOIN LATERAL (
+            SELECT CASE WHEN sum(e.delta::numeric) <= c.delta::numeric
+                        THEN sum(e.epsilon::numeric)::float8 END AS epsilon_sum
+              FROM unnest(c.epsilons, c.deltas) AS e (epsilon, delta)
+         ) AS s;
+END $$;
+
+COMMENT ON FUNCTION @extschema@.dp_plan_cost(text, jsonb, float8) IS
+    'what releases that are all settled beforehand cost together, exactly and by bounds';

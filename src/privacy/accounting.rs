@@ -62,6 +62,16 @@
 //! D_b: by the rule, if it may fail, and else as the basic view holds. So this probability is at most
 //! D_b.
 //!
+//! # Plans
+//!
+//! Several releases whose losses are all settled before the first of them can be one charge: the
+//! epsilon at which they [compose](super::composition) at some delta, that delta, and the sum of their
+//! rhos. The rule asks of a charge that what it pays for, as one interactive mechanism, is
+//! (epsilon, delta)-DP and rho-zCDP, which they are together, whatever else is answered in between. A
+//! release that may fail is no part of one: at the step of a plan it would count by its failure alone
+//! where the zCDP view holds, and by the plan's delta where the basic one does, and the two events are
+//! not one.
+//!
 //! # Why each view has a share of delta, not all of it
 //!
 //! The two parts add up, and reach more than D if both views are given D_b = D_z = D. Take E = 10,

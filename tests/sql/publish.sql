@@ -22,7 +22,7 @@ SELECT * FROM dp_publish_check('Q1', quarter(0.4));
 SELECT * FROM dp_publish_check('x', '[{"dataset": "small", "epsilon": 0.3}, {"dataset": "small", "epsilon": 0.3, "name": "y"}]');
 -- what PostgreSQL takes as jsonb, and is more than is read
 SELECT * FROM error_of($$SELECT dp_publish_check('x', (repeat('[', 900) || repeat(']', 900))::jsonb)$$);
-SELECT * FROM error_of($$SELECT dp.try_quoted('x', '[{"dataset": "small", "epsilon": 1e400}]')$$);
+SELECT * FROM error_of($$SELECT dp.try_quoted('x', '[{"dataset": "small", "epsilon": 1e400}]', NULL)$$);
 SELECT * FROM error_of($$CALL dp_publish('x', '[{"dataset": "small", "epsilon": 0.3}, {"dataset": "small", "epsilon": 0.3, "name": "y"}]')$$);
 TABLE spent;
 
@@ -148,8 +148,8 @@ CREATE FUNCTION theirs() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET client
     AS $$SELECT count(*) FROM dp_hierarchy_release('small', 0.01, name => 'by a function')$$;
 SET ROLE dp_test_reader;
 SELECT dp.quote_start(), dp.quote_next(true), theirs() > 0 AS made, dp.quote_next(false);
-SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[{"dataset": "small", "name": "nothing of mine"}]')$$);
-SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[]')$$);
+SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[{"dataset": "small", "name": "nothing of mine"}]', NULL)$$);
+SELECT * FROM error_of($$SELECT dp.charge_quoted('mine', '[]', NULL)$$);
 SELECT dp.show_publication('mine');
 RESET ROLE;
 -- one quote for each release; and another role's code takes none away
@@ -164,7 +164,7 @@ BEGIN
         EXCEPTION WHEN object_not_in_prerequisite_state THEN NULL;
         END;
     END LOOP;
-    PERFORM dp.charge_quoted('often', '[{"dataset": "large", "name": "quoted often"}]');
+    PERFORM dp.charge_quoted('often', '[{"dataset": "large", "name": "quoted often"}]', NULL);
 END $$;
 SELECT * FROM error_of($$SELECT quote_and_charge(2, 'SELECT')$$);
 CREATE FUNCTION others() RETURNS void LANGUAGE sql SECURITY DEFINER AS 'SELECT dp.quote_start()';

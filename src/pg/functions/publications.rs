@@ -4,7 +4,7 @@
 use super::budget::totals;
 use crate::charge::Cost;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, checked_name, required};
+use crate::pg::errors::{Result, checked_name, invalid, required};
 use crate::pg::ledger::publication::{self, Publication, Tried};
 use crate::pg::values::jsonb_argument::JsonbArgument;
 use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, zcdp_epsilon};
@@ -21,13 +21,17 @@ fn dp_quote_next(is_next: bool) -> i32 {
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
-fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonbArgument>) -> Result<()> {
-    let publication = publication_of(name, releases)?;
+fn dp_charge_quoted(
+    name: Option<&str>,
+    releases: Option<JsonbArgument>,
+    delta: Option<f64>,
+) -> Result<()> {
+    let (publication, delta) = (publication_of(name, releases)?, checked_delta(delta)?);
     // also of those that are stored and not asked for
     for dataset in publication.datasets() {
         Dataset::open(dataset)?;
     }
-    for notice in publication.charge_all()? {
+    for notice in publication.charge_all(delta)? {
         pgrx::notice!("{notice}");
     }
     Ok(())
@@ -37,18 +41,20 @@ fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonbArgument>) -> Resu
 fn dp_try_quoted(
     name: Option<&str>,
     releases: Option<JsonbArgument>,
+    delta: Option<f64>,
 ) -> Result<TableIterator<'static, (name!(epsilon, String), name!(problem, Option<String>))>> {
-    let tried = publication_of(name, releases)?.try_charge()?;
+    let tried = publication_of(name, releases)?.try_charge(checked_delta(delta)?)?;
     let rows = tried.into_iter().map(|Tried { epsilon, problem }| {
         (epsilon, problem.map(|report| report.message().to_string()))
     });
     Ok(TableIterator::new(rows.collect::<Vec<_>>()))
 }
 
-/// What all that was quoted, from one dataset, comes to at its delta budget.
+/// What all that was quoted, from one dataset, comes to at that delta, else at its delta budget.
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_cost_of_quoted(
     dataset: Option<&str>,
+    delta: Option<f64>,
 ) -> Result<
     TableIterator<
         'static,
@@ -63,7 +69,10 @@ fn dp_cost_of_quoted(
     >,
 > {
     let dataset = Dataset::open(required(dataset, "dataset")?)?;
-    let (_, _, delta) = totals(&dataset)?;
+    let delta = match checked_delta(delta)? {
+        Some(delta) => delta,
+        None => totals(&dataset)?.2,
+    };
     let costs = publication::quoted();
     let decimals = |decimal: fn(&Cost) -> String| costs.iter().map(decimal).collect::<Vec<_>>();
     let (epsilons, deltas) =
@@ -80,6 +89,17 @@ fn dp_cost_of_quoted(
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_show_publication(name: Option<&str>) -> Result<bool> {
     publication::show(required(name, "name")?)
+}
+
+/// At which releases are composed.
+fn checked_delta(delta: Option<f64>) -> Result<Option<f64>> {
+    match delta {
+        Some(delta) if !(delta > 0.0 && delta < 1.0) => Err(invalid(
+            format!("delta must be above 0 and below 1, got {delta}"),
+            "Such as 1e-9. Without it each release is charged by itself.",
+        )),
+        delta => Ok(delta),
+    }
 }
 
 fn publication_of(name: Option<&str>, releases: Option<JsonbArgument>) -> Result<Publication> {

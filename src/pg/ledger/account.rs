@@ -159,13 +159,10 @@ impl Account {
     fn quoted(&self, cost: &Cost, request: ChargeRequest) -> ErrorReport {
         let (account, dataset) = (self.clone(), self.dataset_name.clone());
         let refused = {
-            let (account, cost) = (self.clone(), cost.clone());
-            Box::new(move |refusal| account.refused(&cost, refusal))
+            let account = self.clone();
+            Box::new(move |cost: &Cost, refusal| account.refused(cost, refusal))
         };
-        let notice = {
-            let cost = cost.clone();
-            Box::new(move |left: &Left| account.notice(&cost, left))
-        };
+        let notice = Box::new(move |cost: &Cost, left: &Left| account.notice(cost, left));
         quotes::add(Quote { dataset, cost: cost.clone(), request, refused, notice });
         error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -261,6 +258,17 @@ impl Account {
             )
             .set_hint("Nothing was spent. Ask again: it is served from what is stored."),
             Refusal::Unresumable(why) => self.unresumable(&why),
+            Refusal::PartlyCharged => error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "delta: of the releases from dataset \"{name}\" some are charged already, and \
+                     others are not"
+                ),
+            )
+            .set_hint(
+                "Nothing was spent. What is charged as one is settled as a whole: complete what is \
+                 charged first, without the others, or leave delta out.",
+            ),
         }
     }
 

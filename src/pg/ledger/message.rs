@@ -38,8 +38,19 @@ pub(super) struct PublishRequest {
     /// All that was asked for.
     pub(super) asked_for: String,
     pub(super) charges: Vec<ChargeRequest>,
+    /// Those of `charges` that are charged as one.
+    pub(super) plans: Vec<PlanRequest>,
     /// Charges nothing, and tells what would be refused.
     pub(super) is_trial: bool,
+}
+
+/// Releases that were all settled before the first of them is looked at, of one part of one dataset.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PlanRequest {
+    /// Which of the publication's charges.
+    pub(super) members: Vec<usize>,
+    /// What they come to together.
+    pub(super) charge: ChargeRequest,
 }
 
 /// A charge on its way to the worker. Amounts of epsilon and delta are decimals: they add up as
@@ -72,7 +83,7 @@ impl ChargeRequest {
 }
 
 /// A part of the data that is charged by itself: see [`scopes`](crate::privacy::Scopes).
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ChargedPart {
     pub(crate) within: Vec<String>,
     /// As PostgreSQL stores the column's values.
@@ -138,7 +149,7 @@ pub(super) struct Charge {
 }
 
 /// How much a role may still spend, in decimals.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Left {
     pub(super) epsilon: String,
     /// Of so much.
@@ -147,7 +158,7 @@ pub(super) struct Left {
     pub(super) is_limit: bool,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Refusal {
     BudgetExceeded {
         left: String,
@@ -166,11 +177,13 @@ pub(super) enum Refusal {
     NoGrant,
     /// The release of that name is stored.
     Stored,
+    /// Some of a plan are charged already, and others are not.
+    PartlyCharged,
     Unresumable(Unresumable),
 }
 
 /// Why the release of a name that is charged cannot be made any more.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Unresumable {
     /// Another mechanism was charged than would be carried out now.
     Changed,

@@ -6,6 +6,7 @@ pub(super) mod account;
 pub(super) mod deed;
 mod message;
 pub(super) mod parts;
+mod plan;
 mod promise;
 pub(super) mod publication;
 mod quotes;

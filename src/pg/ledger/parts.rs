@@ -98,23 +98,26 @@ fn damaged() -> ErrorReport {
     internal("sums of the charges to parts are damaged")
 }
 
-/// Adds a charge to the sums of that part, and to what the dataset keeps of all parts.
+/// Adds a charge for so many releases to the sums of that part, and to what the dataset keeps of all
+/// parts.
 pub(super) fn add_to_part(
     client: &mut SpiClient,
     request: &ChargeRequest,
     part: &ChargedPart,
     parts: Parts,
+    releases: usize,
 ) -> SpiResult<()> {
+    let releases = releases as i64;
     let changed = first_row(
         client,
         "INSERT INTO dp.scope AS s (dataset, tables, regions, within, period, period_text, place, \
                                     epsilon_sum, delta_sum, rho_sum, releases) \
          VALUES ($1, $2, $3, $4, int8range($5, $6), $7, $8, $9::numeric, $10::numeric, \
-                 $11::numeric, 1) \
+                 $11::numeric, $12) \
              ON CONFLICT (dataset, place) DO UPDATE \
             SET epsilon_sum = s.epsilon_sum + EXCLUDED.epsilon_sum, \
                 delta_sum = s.delta_sum + EXCLUDED.delta_sum, \
-                rho_sum = s.rho_sum + EXCLUDED.rho_sum, releases = s.releases + 1 \
+                rho_sum = s.rho_sum + EXCLUDED.rho_sum, releases = s.releases + $12 \
          RETURNING int8send(id) || place || sums",
         &[
             request.dataset.into(),
@@ -128,15 +131,16 @@ pub(super) fn add_to_part(
             request.epsilon.as_str().into(),
             request.delta.as_str().into(),
             request.rho_decimal().into(),
+            releases.into(),
         ],
         |row| row.get::<Vec<u8>>(1),
     )?;
     let changed = changed.flatten().unwrap_or_default();
     let summits = parts.summits(part, &changed).unwrap_or_report();
     client.update(
-        "UPDATE dp.dataset SET releases = releases + 1, summits = $2 WHERE id = $1",
+        "UPDATE dp.dataset SET releases = releases + $3, summits = $2 WHERE id = $1",
         None,
-        &[request.dataset.into(), summits.into()],
+        &[request.dataset.into(), summits.into(), releases.into()],
     )?;
     Ok(())
 }

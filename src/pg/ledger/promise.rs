@@ -72,7 +72,7 @@ pub(super) fn standing(
         client,
         "SELECT c.id, r.released_at IS NOT NULL, \
                 r.parameters = $3::jsonb AND c.function = $4 AND c.epsilon = $5::numeric \
-                AND c.delta = $6::numeric AND c.rho = $7::numeric AND c.parameters = $8::jsonb, \
+                AND c.delta = $6::numeric AND c.rho = $7::numeric AND c.parameters - 'plan' = $8::jsonb, \
                 coalesce((SELECT s.identity FROM dp.stream AS s WHERE s.release = r.id), \
                          e.identity) = $11, \
                 r.attempts, $9 OR c.charged_by = $10 \

@@ -2,7 +2,8 @@
 //! first, then all of it is charged at once.
 
 use super::account::{CHARGE, not_charged};
-use super::message::{Answer, Charge, Message, PublishAnswer, PublishRequest};
+use super::message::{Answer, Charge, Message, PublishAnswer, PublishRequest, Refusal};
+use super::plan::{Plan, plans};
 use super::quotes::{self, Quote};
 use crate::charge::Cost;
 use crate::pg::errors::{Result, error, internal, invalid};
@@ -84,43 +85,48 @@ impl Publication {
         self.releases.iter().map(|(dataset, _)| dataset.as_str())
     }
 
-    /// Charges what was quoted, all together. What is charged already, under the same name for the
-    /// same release, is not charged again. Returns what to tell the caller of it.
+    /// Charges what was quoted, all together, with a `delta` [as one](super::plan). What is charged
+    /// already, under the same name for the same release, is not charged again. Returns what to tell
+    /// the caller of it.
     ///
     /// Errors: those of a charge, for the first release that is refused: then nothing is charged.
-    pub(crate) fn charge_all(self) -> Result<Vec<String>> {
-        let (quotes, answers) = self.ask(false)?;
+    pub(crate) fn charge_all(self, delta: Option<f64>) -> Result<Vec<String>> {
         let mut notices = Vec::new();
-        for (quote, answer) in quotes.iter().zip(answers) {
-            let charge = answer.map_err(&quote.refused)?;
-            notices.extend(charge.left.as_ref().map(&quote.notice));
+        for Answered { quote, cost, is_told, answer } in self.ask(delta, false)? {
+            let charge = answer.map_err(|refusal| (quote.refused)(&cost, refusal))?;
+            if !is_told {
+                notices.extend(charge.left.map(|left| (quote.notice)(&cost, &left)));
+            }
         }
         Ok(notices)
     }
 
     /// Tells what [`charge_all`](Publication::charge_all) would do.
-    pub(crate) fn try_charge(self) -> Result<Vec<Tried>> {
-        let (quotes, answers) = self.ask(true)?;
-        let tried = quotes.into_iter().zip(answers).map(|(quote, answer)| match answer {
-            Ok(Charge { left: None, .. }) => Tried { epsilon: "0".to_string(), problem: None },
-            Ok(_) => Tried { epsilon: quote.request.epsilon, problem: None },
-            Err(refusal) => {
-                Tried { problem: Some((quote.refused)(refusal)), epsilon: quote.request.epsilon }
+    pub(crate) fn try_charge(self, delta: Option<f64>) -> Result<Vec<Tried>> {
+        let tried = self.ask(delta, true)?.into_iter().map(|answered| {
+            let Answered { quote, cost, is_told, answer } = answered;
+            let epsilon = if is_told { "0".to_string() } else { cost.epsilon.decimal() };
+            match answer {
+                Ok(Charge { left: None, .. }) => Tried { epsilon: "0".to_string(), problem: None },
+                Ok(_) => Tried { epsilon, problem: None },
+                Err(refusal) => Tried { epsilon, problem: Some((quote.refused)(&cost, refusal)) },
             }
         });
         Ok(tried.collect())
     }
 
-    fn ask(self, is_trial: bool) -> Result<(Vec<Quote>, Vec<Answer>)> {
+    fn ask(self, delta: Option<f64>, is_trial: bool) -> Result<Vec<Answered>> {
         check_surroundings()?;
         let quotes = quotes::take();
         self.check(&quotes, is_trial)?;
+        let plans = delta.map_or(Vec::new(), |delta| plans(&quotes, delta));
         let message = Message::Publish(PublishRequest {
             publication: self.name.clone(),
             who: current_role().to_u32(),
             releases: self.releases,
             asked_for: self.asked_for,
             charges: quotes.iter().map(|quote| quote.request.clone()).collect(),
+            plans: plans.iter().filter_map(|plan| plan.request(&quotes, &self.name)).collect(),
             is_trial,
         });
         let message = serde_json::to_vec(&message).map_err(internal)?;
@@ -134,7 +140,7 @@ impl Publication {
         let begin = Instant::now();
         loop {
             match ask_worker(&message)? {
-                PublishAnswer::Charges(answers) => return Ok((quotes, answers)),
+                PublishAnswer::Charges(answers) => return Ok(answered(quotes, &plans, answers)),
                 PublishAnswer::OtherPublication => {
                     return Err(error(
                         PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
@@ -179,6 +185,33 @@ impl Publication {
         }
         Ok(())
     }
+}
+
+/// What became of a quote.
+struct Answered {
+    quote: Quote,
+    /// What is charged: of a plan that of all its releases.
+    cost: Cost,
+    /// It is charged with an earlier one.
+    is_told: bool,
+    answer: Answer,
+}
+
+fn answered(quotes: Vec<Quote>, plans: &[Plan], answers: Vec<Answer>) -> Vec<Answered> {
+    let each = quotes.into_iter().zip(answers).enumerate();
+    each.map(|(n, (quote, answer))| {
+        let plan = plans.iter().find(|plan| plan.members.contains(&n));
+        let cost = match (plan, &answer) {
+            (None, _) => &quote.cost,
+            // no release of a plan may be too small
+            (Some(plan), Err(Refusal::TooSmall { .. })) => &plan.least,
+            (Some(plan), _) => &plan.cost,
+        };
+        let cost = cost.clone();
+        let is_told = plan.is_some_and(|plan| plan.members.first() != Some(&n));
+        Answered { quote, cost, is_told, answer }
+    })
+    .collect()
 }
 
 fn unfit(what: impl Display) -> ErrorReport {

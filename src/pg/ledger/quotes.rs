@@ -14,8 +14,8 @@ pub(super) struct Quote {
     pub(super) dataset: String,
     pub(super) cost: Cost,
     pub(super) request: ChargeRequest,
-    pub(super) refused: Box<dyn Fn(Refusal) -> ErrorReport>,
-    pub(super) notice: Box<dyn Fn(&Left) -> String>,
+    pub(super) refused: Box<dyn Fn(&Cost, Refusal) -> ErrorReport>,
+    pub(super) notice: Box<dyn Fn(&Cost, &Left) -> String>,
 }
 
 impl Quote {

@@ -39,8 +39,53 @@ pub(super) fn charge(
     request: &ChargeRequest,
     is_trial: bool,
 ) -> SpiResult<Answer> {
+    let left = match spend(client, request, &[request])? {
+        Err(refusal) => return Ok(Err(refusal)),
+        Ok(left) => left,
+    };
+    let id = if is_trial { 0 } else { append(client, request)? };
+    Ok(Ok(Charge { id, left }))
+}
+
+/// A new charge of several releases as one, whose entry comes before theirs. What counts is that of
+/// the plan: of theirs the rest of the ledger takes no account. Answers with theirs.
+pub(super) fn charge_plan(
+    client: &mut SpiClient,
+    plan: &ChargeRequest,
+    members: &[&ChargeRequest],
+    is_trial: bool,
+) -> SpiResult<std::result::Result<Vec<Charge>, Refusal>> {
+    let left = match spend(client, plan, members)? {
+        Err(refusal) => return Ok(Err(refusal)),
+        Ok(left) => left,
+    };
+    let entry = if is_trial { 0 } else { append(client, plan)? };
+    let mut charges = Vec::new();
+    for member in members {
+        let id = if is_trial {
+            0
+        } else {
+            let mut member = (*member).clone();
+            member.parameters[PLAN] = entry.into();
+            append(client, &member)?
+        };
+        charges.push(Charge { id, left: left.clone() });
+    }
+    Ok(Ok(charges))
+}
+
+/// Under which an entry's parameters name the plan that it is charged with.
+pub(super) const PLAN: &str = "plan";
+
+/// Takes a charge off the budget and the role's limit, if both have room for it, and tells what that
+/// leaves. `releases`: those that are made for it.
+fn spend(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+    releases: &[&ChargeRequest],
+) -> SpiResult<std::result::Result<Option<Left>, Refusal>> {
     // every charge of the dataset waits here for the one before
-    let room = match check_budget(client, request)? {
+    let room = match check_budget(client, request, releases)? {
         Err(refusal) => return Ok(Err(refusal)),
         Ok(room) => room,
     };
@@ -60,9 +105,8 @@ pub(super) fn charge(
         )?;
     }
     let Room { fullest, parts, .. } = room;
-    add_up(client, request, parts)?;
-    let id = if is_trial { 0 } else { append(client, request)? };
-    Ok(Ok(Charge { id, left: left(client, request, &fullest)? }))
+    add_up(client, request, parts, releases.len())?;
+    left(client, request, &fullest).map(Ok)
 }
 
 /// A budget that has room for a charge.
@@ -80,6 +124,7 @@ struct Account {
     limits: Limits,
     /// [`Limits::delta_room`] without it.
     delta_room_before: i128,
+    /// Whether no release has an epsilon below the smallest charge.
     large_epsilon: bool,
     /// How many smallest charges there are in the budget.
     times: f64,
@@ -92,8 +137,11 @@ struct Account {
 fn check_budget(
     client: &mut SpiClient,
     request: &ChargeRequest,
+    releases: &[&ChargeRequest],
 ) -> SpiResult<std::result::Result<Room, Refusal>> {
-    let Some(mut account) = account(client, request)? else { return Ok(Err(Refusal::NoDataset)) };
+    let Some(mut account) = account(client, request, releases)? else {
+        return Ok(Err(Refusal::NoDataset));
+    };
     let limits = account.limits;
     let parts = Parts::read(client, request, account.summits.take())?;
     // either view may bound what is spent (see privacy::accounting), in each cell by itself (see
@@ -109,15 +157,21 @@ fn check_budget(
     // As many charges of this size as the budget has smallest ones must use up each view: a
     // Gaussian release with a minute delta has hardly any rho, whatever its epsilon.
     let Account { large_epsilon, times, smallest, .. } = account;
-    let alike = Totals { epsilon_sum: 0.0, rho: request.rho * times, delta_sum: 0.0 };
+    let least = releases.iter().map(|release| release.rho).fold(f64::INFINITY, f64::min);
+    let alike = Totals { epsilon_sum: 0.0, rho: least * times, delta_sum: 0.0 };
     let zcdp = alike.zcdp(limits.delta_budget);
     let large = large_epsilon && zcdp.is_none_or(|e| e >= limits.epsilon_budget);
     let too_small = Refusal::TooSmall { smallest, rho_alone: large_epsilon };
     Ok(Ok(Room { fullest, parts, too_small: (!large).then_some(too_small) }))
 }
 
-fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<Account>> {
+fn account(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+    releases: &[&ChargeRequest],
+) -> SpiResult<Option<Account>> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
+    let epsilons: Vec<String> = releases.iter().map(|release| release.epsilon.clone()).collect();
     // in the units of what is charged to parts
     let units = |left: &str, digits: i32| {
         format!("greatest(least(floor(({left}) * 1e{digits}), 1e38), -1e38)::text")
@@ -125,7 +179,7 @@ fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<
     let sql = format!(
         "SELECT {}, {}, {}, epsilon_budget::float8, delta_budget::float8, \
                 (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
-                (delta_sum + $4::numeric)::float8, $2::numeric >= smallest_charge, \
+                (delta_sum + $4::numeric)::float8, smallest_charge <= ALL ($5::numeric[]), \
                 least(epsilon_budget / smallest_charge, 1e300)::float8, \
                 trim_scale(smallest_charge)::text, summits \
            FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
@@ -141,6 +195,7 @@ fn account(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<
             epsilon.as_str().into(),
             request.rho_decimal().into(),
             delta.as_str().into(),
+            format!("{{{}}}", epsilons.join(",")).into(),
         ],
         |row| {
             let room = |column| {
@@ -241,22 +296,28 @@ fn check_limit(
     })
 }
 
-/// Adds the charge to the sums of the dataset, or of a part of it.
-fn add_up(client: &mut SpiClient, request: &ChargeRequest, parts: Parts) -> SpiResult<()> {
+/// Adds a charge for so many releases to the sums of the dataset, or of a part of it.
+fn add_up(
+    client: &mut SpiClient,
+    request: &ChargeRequest,
+    parts: Parts,
+    releases: usize,
+) -> SpiResult<()> {
     let ChargeRequest { dataset, epsilon, delta, .. } = request;
     if let Some(part) = &request.part {
-        return add_to_part(client, request, part, parts);
+        return add_to_part(client, request, part, parts, releases);
     }
     client.update(
         "UPDATE dp.dataset SET epsilon_sum = epsilon_sum + $2::numeric, \
                 delta_sum = delta_sum + $3::numeric, rho_sum = rho_sum + $4::numeric, \
-                releases = releases + 1 WHERE id = $1",
+                releases = releases + $5 WHERE id = $1",
         None,
         &[
             (*dataset).into(),
             epsilon.as_str().into(),
             delta.as_str().into(),
             request.rho_decimal().into(),
+            (releases as i64).into(),
         ],
     )?;
     Ok(())

@@ -1,9 +1,11 @@
 //! Publications, from the worker's side: several releases are charged together or not at all, and
 //! shown together when the last one is stored.
 
-use super::message::{Answer, Charge, ChargeRequest, PublishAnswer, PublishRequest, Refusal};
+use super::message::{
+    Answer, Charge, ChargeRequest, PlanRequest, PublishAnswer, PublishRequest, Refusal,
+};
 use super::promise::{promise, standing};
-use super::record::charge;
+use super::record::{charge, charge_plan};
 use super::sql::{SpiResult, first_row};
 use crate::pg::server::transaction::all_or_nothing;
 use pgrx::prelude::*;
@@ -27,11 +29,25 @@ fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Pu
     let Some(publication) = publication(client, request)? else {
         return Ok(PublishAnswer::OtherPublication);
     };
-    let mut answers = Vec::new();
-    for one in &request.charges {
-        let answer = charge_one(client, request, one, publication)?;
+    let mut answers: Vec<Option<Answer>> = request.charges.iter().map(|_| None).collect();
+    for plan in &request.plans {
+        for (member, answer) in plan.members.iter().zip(charge_as_one(client, request, plan)?) {
+            if let Some(place) = answers.get_mut(*member) {
+                *place = Some(answer);
+            }
+        }
+    }
+    let mut charged = Vec::new();
+    for (one, answer) in request.charges.iter().zip(answers) {
+        let answer = match answer {
+            Some(answer) => answer,
+            None => charge_one(client, request, one)?,
+        };
+        if let Ok(charge) = &answer {
+            belongs(client, one, charge.id, publication)?;
+        }
         let is_refused = answer.is_err();
-        answers.push(answer);
+        charged.push(answer);
         if is_refused && !request.is_trial {
             break; // nothing will be charged
         }
@@ -39,7 +55,7 @@ fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Pu
     if !request.is_trial {
         take_over(client, request, publication)?;
     }
-    Ok(PublishAnswer::Charges(answers))
+    Ok(PublishAnswer::Charges(charged))
 }
 
 /// Locks all that the charges need before the first of them locks the ledger, for which everybody
@@ -90,34 +106,80 @@ fn charge_one(
     client: &mut SpiClient,
     request: &PublishRequest,
     one: &ChargeRequest,
-    publication: i64,
 ) -> SpiResult<Answer> {
     let Some(named) = &one.promise else { return Ok(Err(Refusal::NoDataset)) };
-    let answer = match standing(client, one, named)? {
-        // by another session, since it was quoted
-        Some(Err(Refusal::Stored)) => return Ok(Ok(Charge { id: 0, left: None })),
-        Some(answer) => answer,
-        None => {
-            let answer = charge(client, one, request.is_trial)?;
-            if let (Ok(charge), false) = (&answer, request.is_trial) {
-                promise(client, one.dataset, charge.id, named)?;
-            }
-            answer
-        }
-    };
-    if let Ok(charge) = &answer {
-        // nobody is to see it before the others; what another role has paid for is shown when it is
-        // stored, as that role expects
-        client.update(
-            "UPDATE dp.release AS r SET publication = $2, status = 'draft' \
-               FROM dp.charge AS c \
-              WHERE r.charge = $1 AND c.id = r.charge AND c.charged_by = $3 \
-                AND r.publication IS NULL",
-            None,
-            &[charge.id.into(), publication.into(), one.who.as_str().into()],
-        )?;
+    if let Some(answer) = standing(client, one, named)? {
+        return Ok(charged_before(answer));
+    }
+    let answer = charge(client, one, request.is_trial)?;
+    if let (Ok(charge), false) = (&answer, request.is_trial) {
+        promise(client, one.dataset, charge.id, named)?;
     }
     Ok(answer)
+}
+
+/// Charges all of a plan as one, or nothing where all of it is charged already. Answers for each of
+/// its releases.
+fn charge_as_one(
+    client: &mut SpiClient,
+    request: &PublishRequest,
+    plan: &PlanRequest,
+) -> SpiResult<Vec<Answer>> {
+    let members: Vec<&ChargeRequest> =
+        plan.members.iter().filter_map(|member| request.charges.get(*member)).collect();
+    let mut before = Vec::new();
+    for member in &members {
+        let Some(named) = &member.promise else { return Ok(vec![Err(Refusal::NoDataset)]) };
+        before.push(standing(client, member, named)?.map(charged_before));
+    }
+    if before.iter().all(Option::is_some) {
+        return Ok(before.into_iter().flatten().collect());
+    }
+    let refused = |refusal: Refusal| members.iter().map(|_| Err(refusal.clone())).collect();
+    // what stands in the way of one comes first
+    if let Some(Err(refusal)) = before.iter().flatten().find(|answer| answer.is_err()) {
+        return Ok(refused(refusal.clone()));
+    }
+    if before.iter().any(Option::is_some) {
+        return Ok(refused(Refusal::PartlyCharged));
+    }
+    let charges = match charge_plan(client, &plan.charge, &members, request.is_trial)? {
+        Err(refusal) => return Ok(refused(refusal)),
+        Ok(charges) => charges,
+    };
+    for (member, charge) in members.iter().zip(&charges) {
+        if let (Some(named), false) = (&member.promise, request.is_trial) {
+            promise(client, member.dataset, charge.id, named)?;
+        }
+    }
+    Ok(charges.into_iter().map(Ok).collect())
+}
+
+/// What stands for a publication: also what another session has stored since it was quoted.
+fn charged_before(standing: Answer) -> Answer {
+    match standing {
+        Err(Refusal::Stored) => Ok(Charge { id: 0, left: None }),
+        answer => answer,
+    }
+}
+
+/// Nobody is to see a release before the others; what another role has paid for is shown when it is
+/// stored, as that role expects.
+fn belongs(
+    client: &mut SpiClient,
+    one: &ChargeRequest,
+    charge: i64,
+    publication: i64,
+) -> SpiResult<()> {
+    client.update(
+        "UPDATE dp.release AS r SET publication = $2, status = 'draft' \
+           FROM dp.charge AS c \
+          WHERE r.charge = $1 AND c.id = r.charge \
+            AND c.charged_by = $3 AND r.publication IS NULL",
+        None,
+        &[charge.into(), publication.into(), one.who.as_str().into()],
+    )?;
+    Ok(())
 }
 
 /// What an earlier publication of the role was to show, and has not, this one shows.
