@@ -25,7 +25,7 @@ fn dp_charge_quoted(name: Option<&str>, releases: Option<JsonbArgument>) -> Resu
     let publication = publication_of(name, releases)?;
     // also of those that are stored and not asked for
     for dataset in publication.datasets() {
-        Dataset::open(dataset)?;
+        Dataset::open_awaiting(dataset)?;
     }
     for notice in publication.charge_all()? {
         pgrx::notice!("{notice}");
@@ -62,7 +62,7 @@ fn dp_cost_of_quoted(
         ),
     >,
 > {
-    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let dataset = Dataset::open_awaiting(required(dataset, "dataset")?)?;
     let (_, _, delta) = totals(&dataset)?;
     let costs = publication::quoted();
     let decimals = |decimal: fn(&Cost) -> String| costs.iter().map(decimal).collect::<Vec<_>>();
