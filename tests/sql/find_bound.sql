@@ -19,7 +19,7 @@ SELECT e.* FROM (VALUES ($$dp_hierarchy_release('visits', 1)$$), ($$dp_range_sum
                         ($$dp_find_bound('visits', 'max_size', 1)$$), ($$dp_leaf_query('visits')$$)) AS bad(call),
     error_of('SELECT * FROM ' || call) AS e;
 SELECT releases, epsilon_spent FROM dp_budget('visits');
-SELECT * FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'rows') LIMIT 12;
+SELECT candidate, above, round(clipping) AS clipping, noise, chosen FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'rows') LIMIT 12;
 SELECT count(*), max(candidate), sum(chosen::int) AS chosen FROM dp.found_bounds;
 SELECT name, max_rows_per_unit FROM dp.datasets;
 SELECT function, epsilon, delta, round(rho, 6) AS rho, parameters FROM dp.ledger;
@@ -51,7 +51,7 @@ SELECT name, max_rows_per_unit FROM dp.datasets;
 -- amounts: of four rows of a patient, in units
 SELECT dp_create_dataset('bills', 'visit', '{id}', '{city}', 'clinic', epsilon_budget => 1e6);
 SELECT * FROM error_of($$SELECT * FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1, amount => 'paid', max_amount => 'auto', amount_unit => 0.25)$$);
-SELECT * FROM dp_find_bound('bills', 'max_amount', 600, amount => 'paid', release_epsilon => 10, amount_unit => 0.25, name => 'paid') WHERE candidate < 20;
+SELECT candidate, above, round(clipping::numeric, 3) AS clipping, noise, chosen FROM dp_find_bound('bills', 'max_amount', 600, amount => 'paid', release_epsilon => 10, amount_unit => 0.25, name => 'paid') WHERE candidate < 20;
 SELECT candidate FROM dp_find_bound('bills', 'max_amount', 600, amount => 'cents', release_epsilon => 10, name => 'cents') WHERE chosen;
 SELECT release, bound, amount, candidate, kept FROM dp.found_bounds WHERE dataset = 'bills' AND chosen ORDER BY release;
 SELECT round(sum::numeric, 1) AS paid FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'sum of paid');
@@ -68,7 +68,7 @@ SELECT parameters ->> 'sensitivity' AS sensitivity, parameters ->> 'kept' AS kep
 
 -- sizes: layers of entities, of all kinds of groups
 SELECT * FROM error_of($$SELECT * FROM dp_hierarchy_release('bills', 1, max_size => 'auto')$$);
-SELECT candidate, above, clipping, round(noise::numeric, 2) AS noise, chosen FROM dp_find_bound('bills', 'max_size', 600, release_epsilon => 1, name => 'size') WHERE candidate BETWEEN 8 AND 50;
+SELECT candidate, above, round(clipping) AS clipping, round(noise::numeric, 2) AS noise, chosen FROM dp_find_bound('bills', 'max_size', 600, release_epsilon => 1, name => 'size') WHERE candidate BETWEEN 8 AND 50;
 SELECT max(size) FROM dp_hierarchy_release('bills', 1e4, max_size => 'auto', name => 'sizes');
 SELECT parameters -> 'max_size' AS max_size FROM dp.releases WHERE name = 'sizes';
 CREATE TABLE shop (city text, staff int);
