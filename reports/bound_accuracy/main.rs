@@ -130,7 +130,7 @@ impl Errors<'_> {
         for _ in 0..RELEASES {
             let mechanism = HistogramMechanism::new(epsilon, "auto", bound as i64)?;
             let released = Receipt::uncharged(mechanism).release(&truth, words, &mut ());
-            sum += emd(&truth, released.histogram()) as f64;
+            sum += emd(&truth, released.histogram())? as f64;
         }
         let mean = sum / RELEASES as f64;
         self.of_releases.push((bound, epsilon, mean));

@@ -809,6 +809,9 @@ CREATE OR REPLACE VIEW dp.datasets WITH (security_barrier) AS
       LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id
       LEFT JOIN dp.chosen_bound AS f ON f.dataset = u.id AND f.bound = 'max_rows_per_unit';
 
+COMMENT ON COLUMN dp.datasets.max_rows_per_unit IS
+    'how many rows of one unit are counted at most, NULL if dp_find_bound is still to choose';
+
 COMMENT ON COLUMN dp.datasets.period_column IS
     'the column that tells to which period a row belongs, NULL if none was declared';
 
