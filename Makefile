@@ -116,7 +116,7 @@ faults: testpackages start ## kills, full disks, no memory, clock jumps, failove
 bench: start ## measure speed and memory: docs/performance.md; TARGET=release prints one of benches/, QUICK=1 tries
 	@eval "$$(pgrx-config/cluster env)"; benches/run $(TARGET)
 
-accuracy: ## write accuracy.md, rivals.md, coverage.md, range-accuracy.md and adaptive-accuracy.md in docs/, the errors of all methods; RUNS=30, or QUICK=1 for a check
+accuracy: ## write accuracy.md, rivals.md, coverage.md, range-accuracy.md, adaptive-accuracy.md and bound-accuracy.md in docs/, the errors of all methods; RUNS=30, or QUICK=1 for a check
 ifdef QUICK
 	@echo '==> checking accuracy' >&2
 	@cargo run --profile test --no-default-features --example accuracy -- quick $(BUILT)/accuracy
@@ -125,6 +125,7 @@ else
 	@cargo run --profile pure --no-default-features --example accuracy -- coverage $$((10 * $(RUNS))) docs
 	@cargo run --profile pure --no-default-features --example range_accuracy -- $$((20 * $(RUNS))) docs
 	@cargo run --profile pure --no-default-features --example adaptive_accuracy -- $(RUNS) docs
+	@cargo run --profile pure --no-default-features --example bound_accuracy -- $$((10 * $(RUNS))) docs
 endif
 
 dashboard: start ## Apache Superset with a dashboard of the demo, on this machine: docs/dashboard.md

@@ -172,3 +172,42 @@ CREATE CAST (@extschema@.dp_grid AS jsonb)
 COMMENT ON CAST (@extschema@.dp_grid AS jsonb) IS
     'what was released: bounds, method, parameters, the sums over the rectangles from the first cell';
 
+-- Arguments that are a number or 'auto': stored as a bigint and as a numeric, of which one value says that.
+CREATE TYPE @extschema@.dp_bound;
+CREATE FUNCTION @extschema@.dp_bound_in(cstring) RETURNS @extschema@.dp_bound
+    AS 'MODULE_PATHNAME', 'dp_bound_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_bound_out(@extschema@.dp_bound) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_bound_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.dp_bound (
+    INPUT = @extschema@.dp_bound_in, OUTPUT = @extschema@.dp_bound_out, LIKE = bigint
+);
+COMMENT ON TYPE @extschema@.dp_bound IS 'a whole number, or ''auto'' for what dp_find_bound has chosen';
+COMMENT ON FUNCTION @extschema@.dp_bound_in(cstring) IS 'text input of dp_bound';
+COMMENT ON FUNCTION @extschema@.dp_bound_out(@extschema@.dp_bound) IS 'text output of dp_bound';
+CREATE CAST (smallint AS @extschema@.dp_bound) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS @extschema@.dp_bound) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS @extschema@.dp_bound) WITH INOUT AS IMPLICIT;
+COMMENT ON CAST (smallint AS @extschema@.dp_bound) IS 'a bound that is given as a number';
+COMMENT ON CAST (integer AS @extschema@.dp_bound) IS 'a bound that is given as a number';
+COMMENT ON CAST (bigint AS @extschema@.dp_bound) IS 'a bound that is given as a number';
+
+CREATE TYPE @extschema@.dp_amount;
+CREATE FUNCTION @extschema@.dp_amount_in(cstring) RETURNS @extschema@.dp_amount
+    AS 'MODULE_PATHNAME', 'dp_amount_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_amount_out(@extschema@.dp_amount) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_amount_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.dp_amount (
+    INPUT = @extschema@.dp_amount_in, OUTPUT = @extschema@.dp_amount_out, LIKE = numeric
+);
+COMMENT ON TYPE @extschema@.dp_amount IS 'a number, or ''auto'' for what dp_find_bound has chosen';
+COMMENT ON FUNCTION @extschema@.dp_amount_in(cstring) IS 'text input of dp_amount';
+COMMENT ON FUNCTION @extschema@.dp_amount_out(@extschema@.dp_amount) IS 'text output of dp_amount';
+CREATE CAST (smallint AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+COMMENT ON CAST (smallint AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+COMMENT ON CAST (integer AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+COMMENT ON CAST (bigint AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+COMMENT ON CAST (numeric AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+

@@ -61,7 +61,8 @@ CREATE TABLE dp.dataset (
     hierarchy text[] NOT NULL,
     size_column text,
     privacy_unit text,
-    max_rows_per_unit integer NOT NULL DEFAULT 1 CHECK (max_rows_per_unit > 0),
+    max_rows_per_unit integer DEFAULT 1 CHECK (max_rows_per_unit > 0), -- NULL for what
+                             -- dp.chosen_bound has
     fingerprint text NOT NULL, -- of the tables and columns as they were declared
     epsilon_budget numeric NOT NULL CHECK (epsilon_budget > 0),
     delta_budget numeric NOT NULL CHECK (delta_budget >= 0),
@@ -420,6 +421,32 @@ CREATE TABLE dp.release_found_region (
 COMMENT ON TABLE dp.release_found_region IS
     'the regions of stored dp_find_regions, which dp.found_regions shows';
 
+CREATE TABLE dp.release_bound (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- in ascending order
+    candidate numeric NOT NULL,
+    above bigint NOT NULL,
+    clipping float8 NOT NULL,
+    noise float8 NOT NULL,
+    chosen boolean NOT NULL,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_bound IS
+    'the candidates of stored dp_find_bound, which dp.found_bounds shows';
+
+-- A search of a role with a grant is for itself: what all releases use is for the owner to say.
+CREATE VIEW dp.chosen_bound AS
+    SELECT DISTINCT ON (r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount')
+           r.dataset, r.parameters ->> 'bound' AS bound, r.parameters ->> 'amount' AS amount,
+           b.candidate AS value
+      FROM dp.release AS r
+      JOIN dp.charge AS c ON c.id = r.charge
+      JOIN dp.release_bound AS b ON b.release = r.id
+     WHERE b.chosen AND r.status <> 'retracted' AND c.function = 'dp_find_bound'
+       AND c.parameters -> 'kept' = 'true'
+     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount', r.released_at DESC;
+COMMENT ON VIEW dp.chosen_bound IS 'what ''auto'' means: the bounds that were chosen last';
+
 -- Of time, what it is in the session's time zone; of numbers, how many.
 CREATE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
@@ -478,6 +505,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.release_range', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_sums', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_bins', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_found_region', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_bound', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_status', '');
 
 

@@ -4,7 +4,8 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
         name text, entities regclass, group_key text[], hierarchy text[],
         groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
         epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
-        privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL,
+        privacy_unit text DEFAULT NULL,
+        max_rows_per_unit @extschema@.dp_bound DEFAULT NULL,
         leaves regclass DEFAULT NULL, period_column text DEFAULT NULL,
         groups_private boolean DEFAULT false, regions regclass DEFAULT NULL,
         other text DEFAULT NULL)
@@ -12,8 +13,8 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
     AS 'MODULE_PATHNAME', 'dp_create_dataset_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_create_dataset(
-        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass, text,
-        boolean, regclass, text)
+        text, regclass, text[], text[], regclass, text, float8, float8, text, @extschema@.dp_bound,
+        regclass, text, boolean, regclass, text)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_confirm_dataset(name text) RETURNS void

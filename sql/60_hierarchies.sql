@@ -2,7 +2,7 @@
 
 CREATE FUNCTION @extschema@.dp_hierarchy_release(
         dataset text, epsilon float8, estimators text[] DEFAULT '{auto}',
-        consistency text DEFAULT 'matching', max_size bigint DEFAULT 10000,
+        consistency text DEFAULT 'matching', max_size @extschema@.dp_bound DEFAULT 10000,
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
         keep_measurements boolean DEFAULT false, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
@@ -10,7 +10,7 @@ CREATE FUNCTION @extschema@.dp_hierarchy_release(
     AS 'MODULE_PATHNAME', 'dp_hierarchy_release_wrapper'
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000; -- with a search_path of its own, but not for each row
 COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
-        text, float8, text[], text, bigint, float8[], text, boolean, text[], text)
+        text, float8, text[], text, @extschema@.dp_bound, float8[], text, boolean, text[], text)
     IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';
 
 CREATE FUNCTION dp.leaf_histograms_add(internal, max_size bigint, VARIADIC "any") RETURNS internal

@@ -38,7 +38,7 @@ COMMENT ON FUNCTION @extschema@.dp_quantiles(@extschema@.dp_ranges, float8[]) IS
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range int8range, sum float8, stddev float8)
@@ -46,14 +46,14 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, int8range[], float8, float8, int8range, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of integers, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range daterange, sum float8, stddev float8)
@@ -61,14 +61,14 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, daterange[], interval, float8, float8, daterange, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of dates, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range tsrange, sum float8, stddev float8)
@@ -76,14 +76,14 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range tstzrange, sum float8, stddev float8)
@@ -91,8 +91,8 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps with time zone, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_explain_ranges(

@@ -6,7 +6,7 @@ CREATE FUNCTION @extschema@.dp_rectangle_sums(
         column_ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         row_bounds int8range DEFAULT NULL, column_bounds int8range DEFAULT NULL,
         method text DEFAULT 'auto', name text DEFAULT NULL, amount text DEFAULT NULL,
-        max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
+        max_amount @extschema@.dp_amount DEFAULT NULL, min_amount numeric DEFAULT 0,
         amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
     RETURNS TABLE (row_range int8range, column_range int8range, sum float8, stddev float8)
@@ -15,7 +15,7 @@ CREATE FUNCTION @extschema@.dp_rectangle_sums(
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_rectangle_sums(
         text, text, text, int8range[], int8range[], float8, float8, int8range, int8range, text, text,
-        text, numeric, numeric, numeric, text[], text)
+        text, @extschema@.dp_amount, numeric, numeric, text[], text)
     IS 'releases how many rows lie in rectangles of two columns of integers, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_explain_rectangles(

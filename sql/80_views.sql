@@ -25,7 +25,8 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
     )
     SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities,
            u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column, u.privacy_unit,
-           u.max_rows_per_unit, b.epsilon_budget, b.epsilon_spent, b.epsilon_left,
+           coalesce(u.max_rows_per_unit, f.value::integer) AS max_rows_per_unit, b.epsilon_budget,
+           b.epsilon_spent, b.epsilon_left,
            b.delta_budget, b.delta_spent, b.releases, u.created_at,
            pg_catalog.trim_scale(u.smallest_charge) AS smallest_charge,
            -- what was restored has other numbers, until its owner confirms it, but the same name
@@ -45,7 +46,8 @@ CREATE VIEW dp.datasets WITH (security_barrier) AS
            u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions,
            u.other_region AS other
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
-      LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
+      LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id
+      LEFT JOIN dp.chosen_bound AS f ON f.dataset = u.id AND f.bound = 'max_rows_per_unit';
 COMMENT ON VIEW dp.datasets IS
     'the datasets that you own or may release from, and what is spent of their budgets';
 COMMENT ON COLUMN dp.datasets.name IS 'the name that releases and charges go by';
@@ -61,7 +63,8 @@ COMMENT ON COLUMN dp.datasets.size_column IS
     'the column with sizes or histograms, NULL if rows are counted';
 COMMENT ON COLUMN dp.datasets.privacy_unit IS
     'the column that tells whose a row is, NULL if each row is of another one';
-COMMENT ON COLUMN dp.datasets.max_rows_per_unit IS 'how many rows of one unit are counted at most';
+COMMENT ON COLUMN dp.datasets.max_rows_per_unit IS
+    'how many rows of one unit are counted at most, NULL if dp_find_bound is still to choose';
 COMMENT ON COLUMN dp.datasets.epsilon_budget IS 'the epsilon that all releases together may cost';
 COMMENT ON COLUMN dp.datasets.epsilon_spent IS 'the epsilon that the releases so far have cost';
 COMMENT ON COLUMN dp.datasets.epsilon_left IS 'the epsilon that the next releases may cost';

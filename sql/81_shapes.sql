@@ -295,10 +295,31 @@ COMMENT ON COLUMN dp.found_regions.region IS
     'the path as text, such as Ohio/Adams, with \ before / or \ in a name';
 COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the top level down';
 
+CREATE VIEW dp.found_bounds WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, q.parameters ->> 'bound' AS bound,
+           q.parameters ->> 'amount' AS amount, b.candidate, b.above, b.clipping, b.noise, b.chosen,
+           c.parameters -> 'kept' = 'true' AS kept
+      FROM dp.shown_release AS r
+      JOIN dp.release_bound AS b ON b.release = r.id
+      JOIN dp.release AS q ON q.id = r.id
+      JOIN dp.charge AS c ON c.id = q.charge;
+COMMENT ON VIEW dp.found_bounds IS 'the candidates that stored dp_find_bound have chosen from';
+COMMENT ON COLUMN dp.found_bounds.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.found_bounds.release IS 'the name of the release';
+COMMENT ON COLUMN dp.found_bounds.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.found_bounds.bound IS 'the argument that it is for';
+COMMENT ON COLUMN dp.found_bounds.amount IS 'the column of amounts, NULL where it is not for those';
+COMMENT ON COLUMN dp.found_bounds.candidate IS 'a bound that could be chosen';
+COMMENT ON COLUMN dp.found_bounds.above IS 'how many units, rows or entities are beyond it, by noisy counts';
+COMMENT ON COLUMN dp.found_bounds.clipping IS 'how much it leaves out, by noisy counts';
+COMMENT ON COLUMN dp.found_bounds.noise IS 'by how much a release is off by its noise';
+COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: the sum of both is the least';
+COMMENT ON COLUMN dp.found_bounds.kept IS 'whether it was found for the owner, so that auto meant it from then on';
+
 GRANT SELECT ON
     dp.release_histograms, dp.release_regions, dp.release_sizes, dp.range_rows, dp.release_ranges,
     dp.rectangle_rows, dp.release_grids, dp.region_range_rows, dp.release_region_ranges,
-    dp.found_regions
+    dp.found_regions, dp.found_bounds
     TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
@@ -365,6 +386,11 @@ BEGIN
                   release, dataset
                 USING ERRCODE = 'invalid_parameter_value',
                       HINT = 'The view dp.found_regions shows them.';
+        ELSIF function = 'dp_find_bound' THEN
+            RAISE 'release "%" of dataset "%" is of a bound that was chosen, which has no such view',
+                  release, dataset
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'The view dp.found_bounds shows it.';
         END IF;
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type

@@ -52,6 +52,12 @@ CREATE VIEW dp.release_line AS
       FROM dp.region_range_answer AS s
     UNION ALL
     SELECT f.release, 'path', dp.csv(f.path::text) FROM dp.release_found_region AS f
+    UNION ALL
+    SELECT b.release, 'candidate,above,clipping,noise,chosen',
+           pg_catalog.format('%s,%s,%s,%s,%s', b.candidate, b.above,
+                             pg_catalog.encode(pg_catalog.float8send(b.clipping), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(b.noise), 'hex'), b.chosen)
+      FROM dp.release_bound AS b
     UNION ALL -- those so far
     SELECT t.release, 'tick,lower_bound,upper_bound,count,stddev,total,total_stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s,%s', t.n, t.lower_bound, t.upper_bound,
@@ -86,14 +92,14 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                    WHEN d.privacy_unit IS NOT NULL
                    THEN jsonb_build_object('is', 'all rows with one value of a column',
                                            'column', d.privacy_unit,
-                                           'max_rows_per_unit', d.max_rows_per_unit)
+                                           'max_rows_per_unit', u.rows)
                    WHEN d.size_column IS NOT NULL
                    THEN jsonb_build_object('is', 'one more or less of what a column counts',
                                            'column', d.size_column)
                    ELSE jsonb_build_object('is', 'one row of the private table') END
                    || CASE WHEN d.groups_per_unit IS NULL THEN '{}' ELSE jsonb_build_object(
                           'groups', format('up to %s that appear or vanish with it, or one without'
-                                           ' rows', d.groups_per_unit)) END,
+                                           ' rows', least(d.groups_per_unit, u.rows))) END,
                'parameters', jsonb_build_object(
                    'epsilon', trim_scale(c.epsilon), 'delta', trim_scale(c.delta),
                    'rho', trim_scale(c.rho)),
@@ -134,6 +140,9 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
       JOIN dp.dataset AS d ON d.id = r.dataset_id
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
+     CROSS JOIN LATERAL ( -- where dp_find_bound has chosen, what it had chosen then
+        SELECT coalesce((c.parameters ->> 'max_rows_per_unit')::integer, d.max_rows_per_unit)
+      ) AS u (rows)
      CROSS JOIN LATERAL (
         SELECT to_char(c.charged_at AT TIME ZONE 'UTC', f.format),
                to_char(r.released_at AT TIME ZONE 'UTC', f.format)

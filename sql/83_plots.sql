@@ -104,6 +104,12 @@ BEGIN
         RAISE 'release "%" of dataset "%" is of regions that were found: no plot of these', $2, $1
             USING ERRCODE = 'feature_not_supported',
                   HINT = 'The view dp.found_regions shows them.';
+    ELSIF EXISTS (SELECT FROM dp.releases AS r
+                   WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
+                     AND r.function = 'dp_find_bound') THEN
+        RAISE 'release "%" of dataset "%" is of a bound that was chosen: no plot of these', $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The view dp.found_bounds shows it.';
     ELSIF EXISTS (SELECT FROM dp.streams AS s WHERE (s.dataset, s.stream) = ($1, $2)) THEN
         RAISE 'release "%" of dataset "%" is a stream: no plot of these', $2, $1
             USING ERRCODE = 'feature_not_supported',

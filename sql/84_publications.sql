@@ -87,7 +87,8 @@ CREATE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
 AS $$
 DECLARE
     names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,
-                               dp_region_range_release,dp_rectangle_sums,dp_find_regions}';
+                               dp_region_range_release,dp_rectangle_sums,dp_find_regions,
+                               dp_find_bound}';
     called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
     given jsonb;
     range_type regtype;

@@ -10,7 +10,8 @@
 //! - [`fit`]: least squares and medians under constraints.
 //! - [`coco`]: one histogram of group sizes, and how it is estimated; [`counting`]: how rows are
 //!   counted into histograms; [`hierarchy`]: those of all regions of a tree together.
-//! - [`ranges`]: sums over ranges of bins.
+//! - [`ranges`]: sums over ranges of bins; [`bounds`]: largest amounts, sizes and numbers of rows
+//!   that the data choose.
 //! - `pg`: the extension. All else knows nothing of PostgreSQL and builds without it.
 
 // `pub` in a private module says of something that it is an interface, which it is not; a program,
@@ -21,6 +22,7 @@
 // the order of a hash table differs from run to run: nothing that is released may follow it
 #![warn(clippy::iter_over_hash_type)]
 
+pub mod bounds;
 pub mod charge;
 pub mod coco;
 pub mod counting;

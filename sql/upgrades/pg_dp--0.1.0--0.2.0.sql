@@ -5,6 +5,45 @@
 
 SET LOCAL search_path = pg_catalog, pg_temp; -- as in 00_setup.sql
 
+-- Arguments that are a number or 'auto': stored as a bigint and as a numeric, of which one value says that.
+CREATE TYPE @extschema@.dp_bound;
+CREATE FUNCTION @extschema@.dp_bound_in(cstring) RETURNS @extschema@.dp_bound
+    AS 'MODULE_PATHNAME', 'dp_bound_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_bound_out(@extschema@.dp_bound) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_bound_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.dp_bound (
+    INPUT = @extschema@.dp_bound_in, OUTPUT = @extschema@.dp_bound_out, LIKE = bigint
+);
+COMMENT ON TYPE @extschema@.dp_bound IS 'a whole number, or ''auto'' for what dp_find_bound has chosen';
+COMMENT ON FUNCTION @extschema@.dp_bound_in(cstring) IS 'text input of dp_bound';
+COMMENT ON FUNCTION @extschema@.dp_bound_out(@extschema@.dp_bound) IS 'text output of dp_bound';
+CREATE CAST (smallint AS @extschema@.dp_bound) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS @extschema@.dp_bound) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS @extschema@.dp_bound) WITH INOUT AS IMPLICIT;
+COMMENT ON CAST (smallint AS @extschema@.dp_bound) IS 'a bound that is given as a number';
+COMMENT ON CAST (integer AS @extschema@.dp_bound) IS 'a bound that is given as a number';
+COMMENT ON CAST (bigint AS @extschema@.dp_bound) IS 'a bound that is given as a number';
+
+CREATE TYPE @extschema@.dp_amount;
+CREATE FUNCTION @extschema@.dp_amount_in(cstring) RETURNS @extschema@.dp_amount
+    AS 'MODULE_PATHNAME', 'dp_amount_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_amount_out(@extschema@.dp_amount) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'dp_amount_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @extschema@.dp_amount (
+    INPUT = @extschema@.dp_amount_in, OUTPUT = @extschema@.dp_amount_out, LIKE = numeric
+);
+COMMENT ON TYPE @extschema@.dp_amount IS 'a number, or ''auto'' for what dp_find_bound has chosen';
+COMMENT ON FUNCTION @extschema@.dp_amount_in(cstring) IS 'text input of dp_amount';
+COMMENT ON FUNCTION @extschema@.dp_amount_out(@extschema@.dp_amount) IS 'text output of dp_amount';
+CREATE CAST (smallint AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric AS @extschema@.dp_amount) WITH INOUT AS IMPLICIT;
+COMMENT ON CAST (smallint AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+COMMENT ON CAST (integer AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+COMMENT ON CAST (bigint AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+COMMENT ON CAST (numeric AS @extschema@.dp_amount) IS 'an amount that is given as a number';
+
 CREATE TYPE @extschema@.grid;
 
 CREATE FUNCTION @extschema@.grid_in(cstring) RETURNS @extschema@.grid
@@ -194,6 +233,34 @@ REVOKE EXECUTE ON FUNCTION dp.summits(bytea) FROM PUBLIC;
 COMMENT ON FUNCTION dp.summits(bytea) IS
     'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
+CREATE TABLE dp.release_bound (
+    release bigint NOT NULL REFERENCES dp.release,
+    n bigint NOT NULL, -- in ascending order
+    candidate numeric NOT NULL,
+    above bigint NOT NULL,
+    clipping float8 NOT NULL,
+    noise float8 NOT NULL,
+    chosen boolean NOT NULL,
+    PRIMARY KEY (release, n)
+);
+COMMENT ON TABLE dp.release_bound IS
+    'the candidates of stored dp_find_bound, which dp.found_bounds shows';
+
+-- A search of a role with a grant is for itself: what all releases use is for the owner to say.
+CREATE VIEW dp.chosen_bound AS
+    SELECT DISTINCT ON (r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount')
+           r.dataset, r.parameters ->> 'bound' AS bound, r.parameters ->> 'amount' AS amount,
+           b.candidate AS value
+      FROM dp.release AS r
+      JOIN dp.charge AS c ON c.id = r.charge
+      JOIN dp.release_bound AS b ON b.release = r.id
+     WHERE b.chosen AND r.status <> 'retracted' AND c.function = 'dp_find_bound'
+       AND c.parameters -> 'kept' = 'true'
+     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount', r.released_at DESC;
+COMMENT ON VIEW dp.chosen_bound IS 'what ''auto'' means: the bounds that were chosen last';
+
+ALTER TABLE dp.dataset ALTER COLUMN max_rows_per_unit DROP NOT NULL;
+
 CREATE TABLE dp.release_found_region (
     release bigint NOT NULL REFERENCES dp.release,
     n bigint NOT NULL, -- in the order of their paths
@@ -228,6 +295,7 @@ SELECT pg_catalog.pg_extension_config_dump('dp.scope', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.scope_id_seq', '');
 
 SELECT pg_catalog.pg_extension_config_dump('dp.release_grid', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.release_bound', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.release_found_region', '');
 
 SELECT pg_catalog.pg_extension_config_dump('dp.release_region_bins', '');
@@ -239,7 +307,8 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
         name text, entities regclass, group_key text[], hierarchy text[],
         groups regclass DEFAULT NULL, size_column text DEFAULT NULL,
         epsilon_budget float8 DEFAULT NULL, delta_budget float8 DEFAULT 0,
-        privacy_unit text DEFAULT NULL, max_rows_per_unit integer DEFAULT NULL,
+        privacy_unit text DEFAULT NULL,
+        max_rows_per_unit @extschema@.dp_bound DEFAULT NULL,
         leaves regclass DEFAULT NULL, period_column text DEFAULT NULL,
         groups_private boolean DEFAULT false, regions regclass DEFAULT NULL,
         other text DEFAULT NULL)
@@ -248,8 +317,8 @@ CREATE FUNCTION @extschema@.dp_create_dataset(
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_create_dataset(
-        text, regclass, text[], text[], regclass, text, float8, float8, text, integer, regclass, text,
-        boolean, regclass, text)
+        text, regclass, text[], text[], regclass, text, float8, float8, text, @extschema@.dp_bound,
+        regclass, text, boolean, regclass, text)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_raise_budget(
@@ -360,7 +429,7 @@ DROP FUNCTION @extschema@.dp_hierarchy_release(
 
 CREATE FUNCTION @extschema@.dp_hierarchy_release(
         dataset text, epsilon float8, estimators text[] DEFAULT '{auto}',
-        consistency text DEFAULT 'matching', max_size bigint DEFAULT 10000,
+        consistency text DEFAULT 'matching', max_size @extschema@.dp_bound DEFAULT 10000,
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
         keep_measurements boolean DEFAULT false, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
@@ -370,7 +439,7 @@ CREATE FUNCTION @extschema@.dp_hierarchy_release(
 
  -- with a search_path of its own, but not for each row
 COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
-        text, float8, text[], text, bigint, float8[], text, boolean, text[], text)
+        text, float8, text[], text, @extschema@.dp_bound, float8[], text, boolean, text[], text)
     IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';
 
 DROP FUNCTION @extschema@.dp_range_release(
@@ -395,7 +464,7 @@ DROP FUNCTION @extschema@.dp_range_sums(
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range int8range, sum float8, stddev float8)
@@ -404,8 +473,8 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, int8range[], float8, float8, int8range, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, int8range[], float8, float8, int8range, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of integers, or sums of amounts';
 
 DROP FUNCTION @extschema@.dp_range_sums(
@@ -415,7 +484,7 @@ DROP FUNCTION @extschema@.dp_range_sums(
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range daterange, sum float8, stddev float8)
@@ -424,8 +493,8 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, daterange[], interval, float8, float8, daterange, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, daterange[], interval, float8, float8, daterange, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of dates, or sums of amounts';
 
 DROP FUNCTION @extschema@.dp_range_sums(
@@ -435,7 +504,7 @@ DROP FUNCTION @extschema@.dp_range_sums(
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range tsrange, sum float8, stddev float8)
@@ -444,8 +513,8 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, tsrange[], interval, float8, float8, tsrange, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps, or sums of amounts';
 
 DROP FUNCTION @extschema@.dp_range_sums(
@@ -455,7 +524,7 @@ DROP FUNCTION @extschema@.dp_range_sums(
 CREATE FUNCTION @extschema@.dp_range_sums(
         dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
-        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount numeric DEFAULT NULL,
+        name text DEFAULT NULL, amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL,
         min_amount numeric DEFAULT 0, amount_unit numeric DEFAULT NULL,
         estimate text DEFAULT 'unbiased', within text[] DEFAULT '{}', period text DEFAULT NULL)
     RETURNS TABLE (range tstzrange, sum float8, stddev float8)
@@ -464,9 +533,20 @@ CREATE FUNCTION @extschema@.dp_range_sums(
     SET search_path = pg_catalog, pg_temp;
 
 COMMENT ON FUNCTION @extschema@.dp_range_sums(
-        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text, numeric, numeric, numeric, text,
-        text[], text)
+        text, text, tstzrange[], interval, float8, float8, tstzrange, text, text, text,
+        @extschema@.dp_amount, numeric, numeric, text, text[], text)
     IS 'releases how many rows of a dataset lie in ranges of timestamps with time zone, or sums of amounts';
+
+CREATE FUNCTION @extschema@.dp_find_bound(
+        dataset text, bound text, epsilon float8, amount text DEFAULT NULL,
+        release_epsilon float8 DEFAULT NULL, name text DEFAULT NULL,
+        amount_unit numeric DEFAULT NULL)
+    RETURNS TABLE (candidate numeric, above bigint, clipping float8, noise float8, chosen boolean)
+    AS 'MODULE_PATHNAME', 'dp_find_bound_wrapper'
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 50
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_find_bound(text, text, float8, text, float8, text, numeric) IS
+    'chooses a bound by noisy counts: of rows of a unit, amounts, or sizes';
 
 CREATE FUNCTION @extschema@.dp_find_regions(
         dataset text, epsilon float8, delta float8, name text DEFAULT NULL)
@@ -514,7 +594,7 @@ CREATE FUNCTION @extschema@.dp_rectangle_sums(
         column_ranges int8range[], epsilon float8, delta float8 DEFAULT 0,
         row_bounds int8range DEFAULT NULL, column_bounds int8range DEFAULT NULL,
         method text DEFAULT 'auto', name text DEFAULT NULL, amount text DEFAULT NULL,
-        max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
+        max_amount @extschema@.dp_amount DEFAULT NULL, min_amount numeric DEFAULT 0,
         amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
     RETURNS TABLE (row_range int8range, column_range int8range, sum float8, stddev float8)
@@ -524,7 +604,7 @@ CREATE FUNCTION @extschema@.dp_rectangle_sums(
 
 COMMENT ON FUNCTION @extschema@.dp_rectangle_sums(
         text, text, text, int8range[], int8range[], float8, float8, int8range, int8range, text, text,
-        text, numeric, numeric, numeric, text[], text)
+        text, @extschema@.dp_amount, numeric, numeric, text[], text)
     IS 'releases how many rows lie in rectangles of two columns of integers, or sums of amounts';
 
 DROP FUNCTION @extschema@.dp_region_range_sums(
@@ -535,7 +615,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         dataset text, value_column text, ranges int8range[], epsilon float8,
         delta float8 DEFAULT 0, bounds int8range DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
-        amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
+        amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL, min_amount numeric DEFAULT 0,
         amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range int8range, sum float8, stddev float8)
@@ -545,7 +625,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
 
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, int8range[], float8, float8, int8range, text, float8[], text,
-        text, numeric, numeric, numeric, text[], text)
+        text, @extschema@.dp_amount, numeric, numeric, text[], text)
     IS 'releases how many rows of each region lie in ranges of integers, or sums of amounts';
 
 DROP FUNCTION @extschema@.dp_region_range_sums(
@@ -556,7 +636,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         dataset text, value_column text, ranges daterange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds daterange DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
-        amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
+        amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL, min_amount numeric DEFAULT 0,
         amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range daterange, sum float8, stddev float8)
@@ -566,7 +646,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
 
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, daterange[], interval, float8, float8, daterange, text, float8[], text,
-        text, numeric, numeric, numeric, text[], text)
+        text, @extschema@.dp_amount, numeric, numeric, text[], text)
     IS 'releases how many rows of each region lie in ranges of dates, or sums of amounts';
 
 DROP FUNCTION @extschema@.dp_region_range_sums(
@@ -577,7 +657,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         dataset text, value_column text, ranges tsrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tsrange DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
-        amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
+        amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL, min_amount numeric DEFAULT 0,
         amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range tsrange, sum float8, stddev float8)
@@ -587,7 +667,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
 
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, tsrange[], interval, float8, float8, tsrange, text, float8[], text,
-        text, numeric, numeric, numeric, text[], text)
+        text, @extschema@.dp_amount, numeric, numeric, text[], text)
     IS 'releases how many rows of each region lie in ranges of timestamps, or sums of amounts';
 
 DROP FUNCTION @extschema@.dp_region_range_sums(
@@ -598,7 +678,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
         dataset text, value_column text, ranges tstzrange[], bin_width interval, epsilon float8,
         delta float8 DEFAULT 0, bounds tstzrange DEFAULT NULL, method text DEFAULT 'auto',
         budget_shares float8[] DEFAULT NULL, name text DEFAULT NULL,
-        amount text DEFAULT NULL, max_amount numeric DEFAULT NULL, min_amount numeric DEFAULT 0,
+        amount text DEFAULT NULL, max_amount @extschema@.dp_amount DEFAULT NULL, min_amount numeric DEFAULT 0,
         amount_unit numeric DEFAULT NULL, within text[] DEFAULT '{}',
         period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], range tstzrange, sum float8, stddev float8)
@@ -608,7 +688,7 @@ CREATE FUNCTION @extschema@.dp_region_range_sums(
 
 COMMENT ON FUNCTION @extschema@.dp_region_range_sums(
         text, text, tstzrange[], interval, float8, float8, tstzrange, text, float8[], text,
-        text, numeric, numeric, numeric, text[], text)
+        text, @extschema@.dp_amount, numeric, numeric, text[], text)
     IS 'releases how many rows of regions lie in ranges of timestamps with time zone, or sums of amounts';
 
 CREATE FUNCTION @extschema@.dp_rectangle_sums(
@@ -709,7 +789,8 @@ CREATE OR REPLACE VIEW dp.datasets WITH (security_barrier) AS
     )
     SELECT u.name, u.owner::regrole AS owner, u.entities::regclass AS entities,
            u.groups::regclass AS groups, u.group_key, u.hierarchy, u.size_column, u.privacy_unit,
-           u.max_rows_per_unit, b.epsilon_budget, b.epsilon_spent, b.epsilon_left,
+           coalesce(u.max_rows_per_unit, f.value::integer) AS max_rows_per_unit, b.epsilon_budget,
+           b.epsilon_spent, b.epsilon_left,
            b.delta_budget, b.delta_spent, b.releases, u.created_at,
            pg_catalog.trim_scale(u.smallest_charge) AS smallest_charge,
            -- what was restored has other numbers, until its owner confirms it, but the same name
@@ -729,7 +810,11 @@ CREATE OR REPLACE VIEW dp.datasets WITH (security_barrier) AS
            u.groups_per_unit IS NOT NULL AS groups_private, u.regions::regclass AS regions,
            u.other_region AS other
       FROM usable AS u CROSS JOIN LATERAL @extschema@.dp_budget(u.name) AS b
-      LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id;
+      LEFT JOIN dp.leaf_count AS c ON c.dataset = u.id
+      LEFT JOIN dp.chosen_bound AS f ON f.dataset = u.id AND f.bound = 'max_rows_per_unit';
+
+COMMENT ON COLUMN dp.datasets.max_rows_per_unit IS
+    'how many rows of one unit are counted at most, NULL if dp_find_bound is still to choose';
 
 COMMENT ON COLUMN dp.datasets.period_column IS
     'the column that tells to which period a row belongs, NULL if none was declared';
@@ -870,7 +955,27 @@ COMMENT ON COLUMN dp.found_regions.region IS
     'the path as text, such as Ohio/Adams, with \ before / or \ in a name';
 COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the top level down';
 
-GRANT SELECT ON dp.release_grids, dp.release_region_ranges, dp.found_regions TO PUBLIC;
+CREATE VIEW dp.found_bounds WITH (security_barrier) AS
+    SELECT r.dataset, r.release, r.released_at, q.parameters ->> 'bound' AS bound,
+           q.parameters ->> 'amount' AS amount, b.candidate, b.above, b.clipping, b.noise, b.chosen,
+           c.parameters -> 'kept' = 'true' AS kept
+      FROM dp.shown_release AS r
+      JOIN dp.release_bound AS b ON b.release = r.id
+      JOIN dp.release AS q ON q.id = r.id
+      JOIN dp.charge AS c ON c.id = q.charge;
+COMMENT ON VIEW dp.found_bounds IS 'the candidates that stored dp_find_bound have chosen from';
+COMMENT ON COLUMN dp.found_bounds.dataset IS 'the dataset that it was released from';
+COMMENT ON COLUMN dp.found_bounds.release IS 'the name of the release';
+COMMENT ON COLUMN dp.found_bounds.released_at IS 'when it was stored';
+COMMENT ON COLUMN dp.found_bounds.bound IS 'the argument that it is for';
+COMMENT ON COLUMN dp.found_bounds.amount IS 'the column of amounts, NULL where it is not for those';
+COMMENT ON COLUMN dp.found_bounds.candidate IS 'a bound that could be chosen';
+COMMENT ON COLUMN dp.found_bounds.above IS 'how many units, rows or entities are beyond it, by noisy counts';
+COMMENT ON COLUMN dp.found_bounds.clipping IS 'how much it leaves out, by noisy counts';
+COMMENT ON COLUMN dp.found_bounds.noise IS 'by how much a release is off by its noise';
+COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: the sum of both is the least';
+COMMENT ON COLUMN dp.found_bounds.kept IS 'whether it was found for the owner, so that auto meant it from then on';
+GRANT SELECT ON dp.release_grids, dp.release_region_ranges, dp.found_regions, dp.found_bounds TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
 CREATE OR REPLACE FUNCTION dp.create_view(dataset text, view_name text, release text, schema_name text)
@@ -936,6 +1041,11 @@ BEGIN
                   release, dataset
                 USING ERRCODE = 'invalid_parameter_value',
                       HINT = 'The view dp.found_regions shows them.';
+        ELSIF function = 'dp_find_bound' THEN
+            RAISE 'release "%" of dataset "%" is of a bound that was chosen, which has no such view',
+                  release, dataset
+                USING ERRCODE = 'invalid_parameter_value',
+                      HINT = 'The view dp.found_bounds shows it.';
         END IF;
     ELSIF NOT EXISTS (SELECT FROM dp.release_histograms AS h WHERE h.dataset = $1) THEN
         SELECT min(r.parameters ->> 'value_type') INTO value_type
@@ -1032,6 +1142,12 @@ CREATE OR REPLACE VIEW dp.release_line AS
       FROM dp.region_range_answer AS s
     UNION ALL
     SELECT f.release, 'path', dp.csv(f.path::text) FROM dp.release_found_region AS f
+    UNION ALL
+    SELECT b.release, 'candidate,above,clipping,noise,chosen',
+           pg_catalog.format('%s,%s,%s,%s,%s', b.candidate, b.above,
+                             pg_catalog.encode(pg_catalog.float8send(b.clipping), 'hex'),
+                             pg_catalog.encode(pg_catalog.float8send(b.noise), 'hex'), b.chosen)
+      FROM dp.release_bound AS b
     UNION ALL -- those so far
     SELECT t.release, 'tick,lower_bound,upper_bound,count,stddev,total,total_stddev',
            pg_catalog.format('%s,%s,%s,%s,%s,%s,%s', t.n, t.lower_bound, t.upper_bound,
@@ -1064,14 +1180,14 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
                    WHEN d.privacy_unit IS NOT NULL
                    THEN jsonb_build_object('is', 'all rows with one value of a column',
                                            'column', d.privacy_unit,
-                                           'max_rows_per_unit', d.max_rows_per_unit)
+                                           'max_rows_per_unit', u.rows)
                    WHEN d.size_column IS NOT NULL
                    THEN jsonb_build_object('is', 'one more or less of what a column counts',
                                            'column', d.size_column)
                    ELSE jsonb_build_object('is', 'one row of the private table') END
                    || CASE WHEN d.groups_per_unit IS NULL THEN '{}' ELSE jsonb_build_object(
                           'groups', format('up to %s that appear or vanish with it, or one without'
-                                           ' rows', d.groups_per_unit)) END,
+                                           ' rows', least(d.groups_per_unit, u.rows))) END,
                'parameters', jsonb_build_object(
                    'epsilon', trim_scale(c.epsilon), 'delta', trim_scale(c.delta),
                    'rho', trim_scale(c.rho)),
@@ -1112,6 +1228,9 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
       JOIN dp.dataset AS d ON d.id = r.dataset_id
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
+     CROSS JOIN LATERAL ( -- where dp_find_bound has chosen, what it had chosen then
+        SELECT coalesce((c.parameters ->> 'max_rows_per_unit')::integer, d.max_rows_per_unit)
+      ) AS u (rows)
      CROSS JOIN LATERAL (
         SELECT to_char(c.charged_at AT TIME ZONE 'UTC', f.format),
                to_char(r.released_at AT TIME ZONE 'UTC', f.format)
@@ -1241,6 +1360,12 @@ BEGIN
         RAISE 'release "%" of dataset "%" is of regions that were found: no plot of these', $2, $1
             USING ERRCODE = 'feature_not_supported',
                   HINT = 'The view dp.found_regions shows them.';
+    ELSIF EXISTS (SELECT FROM dp.releases AS r
+                   WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
+                     AND r.function = 'dp_find_bound') THEN
+        RAISE 'release "%" of dataset "%" is of a bound that was chosen: no plot of these', $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The view dp.found_bounds shows it.';
     ELSIF EXISTS (SELECT FROM dp.streams AS s WHERE (s.dataset, s.stream) = ($1, $2)) THEN
         RAISE 'release "%" of dataset "%" is a stream: no plot of these', $2, $1
             USING ERRCODE = 'feature_not_supported',
@@ -1338,7 +1463,8 @@ CREATE OR REPLACE FUNCTION dp.release_call(publication text, release jsonb) RETU
 AS $$
 DECLARE
     names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,
-                               dp_region_range_release,dp_rectangle_sums,dp_find_regions}';
+                               dp_region_range_release,dp_rectangle_sums,dp_find_regions,
+                               dp_find_bound}';
     called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
     given jsonb;
     range_type regtype;

@@ -1,5 +1,6 @@
 //! Datasets as the catalog holds them, and who may use them.
 
+use super::bound_choice::MOST_ROWS;
 use super::part::Part;
 use super::relation::Place;
 use super::source::{HiddenGroups, Source};
@@ -29,6 +30,8 @@ pub(crate) struct Dataset {
     pub(crate) counted: Option<Source>,
     /// Whether they were counted.
     has_leaves: bool,
+    /// Where the bound on a unit's rows comes from.
+    pub(super) bound: RowsBound,
     /// Of all these tables, when they were declared or last confirmed.
     fingerprint: String,
 }
@@ -40,11 +43,29 @@ struct Grant {
     requires_name: bool,
 }
 
+/// Where the bound on a unit's rows comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowsBound {
+    Declared,
+    /// By `dp_find_bound`.
+    Chosen,
+    /// It is still to be. Until then the source has the largest there is.
+    Awaited,
+}
+
 impl Dataset {
     /// Looks a dataset up by name, for its owner or a role that it was granted to.
     ///
-    /// Errors: it does not exist; the current role may not use it.
+    /// Errors: it does not exist; the current role may not use it; how many rows of a unit are used is
+    /// still to be chosen.
     pub(crate) fn open(name: &str) -> Result<Dataset> {
+        let dataset = Dataset::open_awaiting(name)?;
+        dataset.check_bound()?;
+        Ok(dataset)
+    }
+
+    /// The same, also where that is still to be chosen.
+    pub(crate) fn open_awaiting(name: &str) -> Result<Dataset> {
         let mut dataset = Dataset::find(name)?;
         if acts_for(dataset.owner) {
             return Ok(dataset);
@@ -87,16 +108,28 @@ impl Dataset {
     fn find(name: &str) -> Result<Dataset> {
         let sql = format!(
             "SELECT d.id, dp.role(d.owner, d.owner_name), d.entities, d.groups, d.group_key, \
-                    d.hierarchy, d.size_column, d.privacy_unit, d.max_rows_per_unit, d.fingerprint, \
+                    d.hierarchy, d.size_column, d.privacy_unit, \
+                    coalesce(d.max_rows_per_unit, b.value::int), d.fingerprint, \
                     d.leaves, c.counted_at IS NOT NULL, d.period_column, d.period_type, \
-                    d.groups_per_unit, d.regions, d.other_region \
+                    d.groups_per_unit, d.regions, d.other_region, d.max_rows_per_unit IS NULL \
                FROM dp.dataset AS d LEFT JOIN dp.leaf_count AS c ON c.dataset = d.id \
+               LEFT JOIN dp.chosen_bound AS b \
+                      ON b.dataset = d.id AND b.bound = 'max_rows_per_unit' \
               WHERE d.name = {} AND d.dropped_at IS NULL",
             quote_literal(name)
         );
         let mut found = None;
         read_catalog(&sql, |row| {
-            let (listed, per_unit) = (row.get::<Oid>(4), row.get::<i32>(15));
+            let most_rows = row.get::<i32>(9);
+            let bound = match (row.get(18).unwrap_or(true), most_rows) {
+                (false, Some(_)) => RowsBound::Declared,
+                (true, Some(_)) => RowsBound::Chosen,
+                (_, None) => RowsBound::Awaited,
+            };
+            let most_rows = most_rows.unwrap_or(MOST_ROWS);
+            // of groups that come and go with rows as many as rows are used
+            let per_unit = row.get::<i32>(15).map(|groups| groups.min(most_rows));
+            let listed = row.get::<Oid>(4);
             let declared = Source {
                 place: Place::Here,
                 entities: row.get(3).unwrap_or(Oid::INVALID),
@@ -111,7 +144,7 @@ impl Dataset {
                 hierarchy: row.get(6).unwrap_or_default(),
                 size_column: row.get(7),
                 privacy_unit: row.get(8),
-                max_rows_per_unit: row.get(9).unwrap_or(1),
+                max_rows_per_unit: most_rows,
                 period: row.get(13).zip(row.get(14)),
                 part: Part::default(),
             };
@@ -124,6 +157,7 @@ impl Dataset {
                 source,
                 counted,
                 has_leaves: row.get(12).unwrap_or(false),
+                bound,
                 fingerprint: row.get(10).unwrap_or_default(),
             });
             Ok(())
@@ -147,8 +181,11 @@ impl Dataset {
         function: &'static str,
         promise: Option<Promise>,
         part: Option<ChargedPart>,
-        about: Map<String, Value>,
+        mut about: Map<String, Value>,
     ) -> Result<Account> {
+        if self.bound == RowsBound::Chosen {
+            about.insert("max_rows_per_unit".into(), self.source.max_rows_per_unit.into());
+        }
         Ok(Account {
             dataset: self.id,
             dataset_name: self.name.clone(),
@@ -304,6 +341,7 @@ impl Dataset {
     ///
     /// Errors: groups are private, which it would count as they are.
     pub(crate) fn leaf_query(&self) -> Result<String> {
+        self.check_bound()?;
         self.source.check_groups_public(
             &self.name,
             "Their exact numbers are for releases alone: dp_hierarchy_release.",

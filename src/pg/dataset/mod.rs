@@ -1,13 +1,15 @@
 //! Datasets: what their owners declare (`catalog`, `source`), what has to hold of their tables
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
 //! before the charge (`leaf_reading`, `hidden_groups`, `bin_reading`, `cell_reading`,
-//! `region_reading`, `region_finding`, `counted_bins`), by queries whose plans tell nothing (`query`), row by row
+//! `region_reading`, `region_finding`, `bound_finding`, `counted_bins`), by queries whose plans tell nothing (`query`), row by row
 //! (`stream`), as they lie in the pages (`plain_scan`, `tuples`), counted as they come (`leaves`,
 //! `leaf_histograms`) or by PostgreSQL (`sizes_query`). Tables that releases do not read themselves
 //! are counted beforehand (`leaf_count`, `leaf_query`).
 
 pub(super) mod asked_part;
 mod bin_reading;
+pub(super) mod bound_choice;
+mod bound_finding;
 pub(super) mod catalog;
 mod cell_reading;
 mod charged_part;

@@ -27,7 +27,7 @@ fn dp_budget(
         ),
     >,
 > {
-    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let dataset = Dataset::open_awaiting(required(dataset, "dataset")?)?;
     let limits = limits(&dataset)?;
     // of the data as a whole the fullest cell tells what is left
     let Fullest { spent, views, .. } = match summits(&dataset)? {
@@ -96,7 +96,7 @@ fn dp_budget_cells(
         ),
     >,
 > {
-    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let dataset = Dataset::open_awaiting(required(dataset, "dataset")?)?;
     let (limits, scopes) = (limits(&dataset)?, scopes(&dataset)?);
     let mut parts = vec![(Scope::ALL, None, 0)];
     // those by an earlier table of groups are parts of the same names

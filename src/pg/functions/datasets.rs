@@ -1,5 +1,6 @@
 //! Declaring datasets, and taking them back.
 
+use crate::pg::dataset::bound_choice::MOST_ROWS;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::part::Part;
 use crate::pg::dataset::relation::Place;
@@ -9,6 +10,7 @@ use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
 use crate::pg::server::roles::acts_for;
 use crate::pg::server::state::current_role;
+use crate::pg::values::bound::{Bound, no_auto};
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
@@ -26,7 +28,7 @@ fn dp_create_dataset(
     epsilon_budget: Option<f64>,
     delta_budget: Option<f64>,
     privacy_unit: Option<String>,
-    max_rows_per_unit: Option<i32>,
+    max_rows_per_unit: Option<Bound>,
     leaves: Option<Oid>,
     period_column: Option<String>,
     groups_private: Option<bool>,
@@ -34,6 +36,13 @@ fn dp_create_dataset(
     other: Option<&str>,
 ) -> Result<()> {
     let name = checked_name(required(name, "name")?, "name")?;
+    let most_rows = rows_per_unit(privacy_unit.as_deref(), max_rows_per_unit)?;
+    if most_rows.is_none() && (leaves.is_some() || size_column.is_some()) {
+        return Err(no_auto(
+            "max_rows_per_unit",
+            "has no meaning with leaves or size_column: rows are chosen when they are counted",
+        ));
+    }
     let mut declared = Source {
         place: Place::Here,
         entities: required(entities, "entities")?,
@@ -42,7 +51,7 @@ fn dp_create_dataset(
         group_key: all_required(required(group_key, "group_key")?, "group_key")?,
         hierarchy: all_required(required(hierarchy, "hierarchy")?, "hierarchy")?,
         size_column,
-        max_rows_per_unit: rows_per_unit(privacy_unit.as_deref(), max_rows_per_unit)?,
+        max_rows_per_unit: most_rows.unwrap_or(MOST_ROWS),
         privacy_unit,
         period: None,
         part: Part::default(),
@@ -88,7 +97,7 @@ fn dp_create_dataset(
             declared.hierarchy.into(),
             declared.size_column.into(),
             declared.privacy_unit.into(),
-            declared.max_rows_per_unit.into(),
+            most_rows.into(),
             fingerprint.into(),
             epsilon_budget.decimal().into(),
             delta_budget.to_string().into(),
@@ -204,11 +213,10 @@ fn checked_region(other: &str) -> Result<String> {
     ))
 }
 
-/// The bound on a unit's rows; 1 where each row is its own unit.
-fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<i32>) -> Result<i32> {
-    const LARGEST: i32 = 1_000_000;
+/// The bound on a unit's rows; 1 where each row is its own unit, None where it is still to be chosen.
+fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<Bound>) -> Result<Option<i32>> {
     match (privacy_unit, max_rows) {
-        (None, None) => Ok(1),
+        (None, None) => Ok(Some(1)),
         (None, Some(_)) => Err(invalid(
             "max_rows_per_unit has no meaning without privacy_unit",
             "Name the column that tells whose a row is.",
@@ -216,13 +224,16 @@ fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<i32>) -> Result<i3
         (Some(_), None) => Err(invalid(
             "privacy_unit needs max_rows_per_unit",
             "The noise grows in proportion to it; rows beyond it are left out at random. Choose it \
-             near the number of rows that most units have.",
+             near the number of rows that most units have, or have dp_find_bound do it: 'auto'.",
         )),
-        (Some(_), Some(rows)) if (1..=LARGEST).contains(&rows) => Ok(rows),
-        (Some(_), Some(rows)) => Err(invalid(
-            format!("max_rows_per_unit must be from 1 to {LARGEST}, got {rows}"),
-            "The noise grows in proportion to it.",
-        )),
+        (Some(_), Some(Bound::Auto)) => Ok(None),
+        (Some(_), Some(Bound::Number(rows))) => match i32::try_from(rows) {
+            Ok(rows) if (1..=MOST_ROWS).contains(&rows) => Ok(Some(rows)),
+            _ => Err(invalid(
+                format!("max_rows_per_unit must be from 1 to {MOST_ROWS}, got {rows}"),
+                "The noise grows in proportion to it.",
+            )),
+        },
     }
 }
 

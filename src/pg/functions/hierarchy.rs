@@ -11,6 +11,7 @@ use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::release::named::{HierarchyRelease, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
+use crate::pg::values::bound::Bound;
 use crate::pg::server::settings::{threads, with_own_search_path};
 use crate::pg::server::state::workers_of_session;
 use pgrx::prelude::*;
@@ -25,7 +26,7 @@ fn dp_hierarchy_release(
     epsilon: Option<f64>,
     estimators: Option<Vec<Option<String>>>,
     consistency: Option<&str>,
-    max_size: Option<i64>,
+    max_size: Option<Bound>,
     budget_shares: Option<Vec<Option<f64>>>,
     name: Option<&str>,
     keep_measurements: Option<bool>,
@@ -42,7 +43,6 @@ fn dp_hierarchy_release(
         let epsilon = required(epsilon, "epsilon")?;
         let estimators = all_required(required(estimators, "estimators")?, "estimators")?;
         let consistency = required(consistency, "consistency")?;
-        let max_size = required(max_size, "max_size")?;
         let shares =
             budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
 
@@ -57,6 +57,10 @@ fn dp_hierarchy_release(
         let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
         let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
         progress.dataset(dataset.id);
+        let max_size = match required(max_size, "max_size")? {
+            Bound::Number(size) => size,
+            Bound::Auto => dataset.chosen_size(name)?,
+        };
         let Source { hierarchy, part, .. } = &dataset.source;
         if period.is_some() {
             dataset.check_groups_listed()?;

@@ -2,7 +2,7 @@
 //! rows or a value. What releases goes through [`release::order`](crate::pg::release::order).
 //!
 //! One file each for releases ([`hierarchy`], [`ranges`], [`rectangles`], [`grids`],
-//! [`region_ranges`], [`region_range_release`], [`regions`], [`histogram`]), what they would be like
+//! [`region_ranges`], [`region_range_release`], [`regions`], [`bounds`], [`histogram`]), what they would be like
 //! ([`explain_hierarchy`], [`explain_ranges`],
 //! [`explain_rectangles`]), what is made of released numbers ([`intervals`], [`consistent`],
 //! [`accessors`], [`quantiles`], [`estimates`]), aggregates, the owner's functions ([`datasets`], [`access`],
@@ -11,6 +11,7 @@
 mod access;
 mod accessors;
 mod aggregates;
+mod bounds;
 mod budget;
 mod consistent;
 mod datasets;

@@ -29,7 +29,7 @@ fn dp_charge_quoted(
     let (publication, delta) = (publication_of(name, releases)?, checked_delta(delta)?);
     // also of those that are stored and not asked for
     for dataset in publication.datasets() {
-        Dataset::open(dataset)?;
+        Dataset::open_awaiting(dataset)?;
     }
     for notice in publication.charge_all(delta)? {
         pgrx::notice!("{notice}");
@@ -68,7 +68,7 @@ fn dp_cost_of_quoted(
         ),
     >,
 > {
-    let dataset = Dataset::open(required(dataset, "dataset")?)?;
+    let dataset = Dataset::open_awaiting(required(dataset, "dataset")?)?;
     let delta = match checked_delta(delta)? {
         Some(delta) => delta,
         None => totals(&dataset)?.2,

@@ -49,6 +49,8 @@ pub(crate) enum Content<'a> {
     /// The paths of regions that were found.
     #[serde(borrow)]
     FoundRegions(Vec<Vec<&'a str>>),
+    /// Candidates for a bound, of which one is chosen.
+    Bounds(Vec<StoredBound>),
     /// Answers to rectangles that were asked.
     Rectangles(Vec<StoredRectangle>),
     /// A stream that is begun.
@@ -150,6 +152,16 @@ pub(crate) struct StoredSum<'a> {
     pub(super) range: StoredRange<'a>,
     pub(super) sum: f64,
     pub(super) stddev: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredBound {
+    /// A decimal number.
+    pub(super) candidate: String,
+    pub(super) above: i64,
+    pub(super) clipping: f64,
+    pub(super) noise: f64,
+    pub(super) chosen: bool,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 //! again.
 
 use super::content::{
-    Content, StoredNumbers, StoredRange, StoredRectangle, StoredRegion, StoredRegionSums, StoredSum,
+    Content, StoredBound, StoredNumbers, StoredRange, StoredRectangle, StoredRegion, StoredRegionSums, StoredSum,
 };
 use super::stored::{
-    ReleasedRegions, read_answers, read_found_regions, read_grid, read_ranges, read_region_ranges,
+    FoundBound, ReleasedRegions, read_answers, read_bounds, read_found_regions, read_grid, read_ranges, read_region_ranges,
     read_region_sums, read_regions,
 };
 use crate::hierarchy::KeptNumbers;
@@ -107,6 +107,28 @@ impl Storable for FoundRegions {
 
     fn read(release: i64) -> Result<FoundRegions> {
         Ok(FoundRegions { paths: read_found_regions(release)? })
+    }
+}
+
+/// All candidates, in ascending order.
+pub(crate) struct FoundBounds {
+    pub(crate) bounds: Vec<FoundBound>,
+}
+
+impl Storable for FoundBounds {
+    fn content(&self) -> Content<'_> {
+        let stored = |bound: &FoundBound| StoredBound {
+            candidate: bound.candidate.to_string(),
+            above: bound.above,
+            clipping: bound.clipping,
+            noise: bound.noise,
+            chosen: bound.chosen,
+        };
+        Content::Bounds(self.bounds.iter().map(stored).collect())
+    }
+
+    fn read(release: i64) -> Result<FoundBounds> {
+        Ok(FoundBounds { bounds: read_bounds(release)? })
     }
 }
 

@@ -50,9 +50,12 @@ impl Published {
             ))
         })?;
         let sql = format!(
-            "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, d.max_rows_per_unit, \
-                    r.parameters::text, r.level_epsilons, d.groups_per_unit \
+            "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, u.rows, \
+                    r.parameters::text, r.level_epsilons, least(d.groups_per_unit, u.rows) \
                FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset \
+               JOIN dp.charge AS c ON c.id = r.charge \
+              CROSS JOIN LATERAL (SELECT coalesce((c.parameters ->> 'max_rows_per_unit')::int, \
+                                                  d.max_rows_per_unit)) AS u (rows) \
               WHERE (r.dataset_name, r.name) {which} AND {shown} \
                 AND r.released_at IS NOT NULL AND r.status <> 'retracted' \
                 AND EXISTS (SELECT FROM dp.release_region AS g WHERE g.release = r.id)"

@@ -2,7 +2,7 @@
 //! which is committed whatever becomes of the caller's.
 
 use super::content::{
-    Content, StoredContent, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
+    Content, StoredBound, StoredContent, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
     StoredRegionSums, StoredSum,
 };
 use super::store_stream::{insert_stream, insert_ticks};
@@ -75,7 +75,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
         "LOCK TABLE dp.release, dp.release_region, dp.release_measurement, dp.release_sum, \
                     dp.release_bins, dp.release_range, dp.release_region_sums, \
                      dp.release_region_bins, dp.release_rectangle, dp.release_grid, \
-                     dp.release_found_region, dp.stream \
+                     dp.release_found_region, dp.release_bound, dp.stream \
           IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
@@ -120,6 +120,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
             insert_regions(release, regions, ("dp.release_region_bins", "ranges", "dp_ranges"))?;
         }
         Content::FoundRegions(paths) => insert_found_regions(release, paths)?,
+        Content::Bounds(bounds) => insert_bounds(release, bounds)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
         Content::Stream(stream) => insert_stream(release, stream)?,
         Content::Ticks { .. } => {} // from above
@@ -261,6 +262,29 @@ fn insert_found_regions(release: i64, paths: &[Vec<&str>]) -> Result<()> {
         PgBuiltInOids::TEXTARRAYOID.into(),
     ];
     insert_each(sql, &types, paths, |n, path| vec![release.into(), n.into(), path.clone().into()])
+}
+
+fn insert_bounds(release: i64, bounds: &[StoredBound]) -> Result<()> {
+    let candidates: Vec<&str> = bounds.iter().map(|bound| bound.candidate.as_str()).collect();
+    let above: Vec<i64> = bounds.iter().map(|bound| bound.above).collect();
+    let clipping: Vec<f64> = bounds.iter().map(|bound| bound.clipping).collect();
+    let noise: Vec<f64> = bounds.iter().map(|bound| bound.noise).collect();
+    let chosen: Vec<bool> = bounds.iter().map(|bound| bound.chosen).collect();
+    Spi::run_with_args(
+        "INSERT INTO dp.release_bound (release, n, candidate, above, clipping, noise, chosen) \
+         SELECT $1, t.n - 1, t.candidate::numeric, t.above, t.clipping, t.noise, t.chosen \
+           FROM unnest($2::text[], $3::int8[], $4::float8[], $5::float8[], $6::bool[]) \
+                WITH ORDINALITY AS t (candidate, above, clipping, noise, chosen, n)",
+        &[
+            release.into(),
+            candidates.into(),
+            above.into(),
+            clipping.into(),
+            noise.into(),
+            chosen.into(),
+        ],
+    )
+    .map_err(internal)
 }
 
 /// One value of a type of the extension, into that table and its columns.

@@ -8,6 +8,7 @@ use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::locks::{PrivateLock, Turn};
 use crate::pg::server::roles::acts_for;
 use crate::ranges::{DpGrid, DpRanges};
+use pgrx::AnyNumeric;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
@@ -17,6 +18,15 @@ pub(crate) type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
 
 /// A region's path, and the sums of ranges with their standard deviations.
 pub(super) type StoredAnswers = (Vec<String>, Vec<f64>, Vec<f64>);
+
+/// A candidate for a bound, in the terms of its argument.
+pub(crate) struct FoundBound {
+    pub(crate) candidate: AnyNumeric,
+    pub(crate) above: i64,
+    pub(crate) clipping: f64,
+    pub(crate) noise: f64,
+    pub(crate) chosen: bool,
+}
 
 /// What there is under a name.
 pub(super) enum Found {
@@ -203,6 +213,26 @@ pub(super) fn read_found_regions(id: i64) -> Result<Vec<Vec<String>>> {
         Ok(())
     })?;
     Ok(paths)
+}
+
+/// The candidates of a bound.
+pub(super) fn read_bounds(id: i64) -> Result<Vec<FoundBound>> {
+    let sql = format!(
+        "SELECT candidate, above, clipping, noise, chosen FROM dp.release_bound \
+          WHERE release = {id} ORDER BY n"
+    );
+    let mut bounds = Vec::new();
+    read_catalog(&sql, |row| {
+        bounds.push(FoundBound {
+            candidate: row.get(1).ok_or_else(|| internal("a stored bound is missing"))?,
+            above: row.get(2).unwrap_or_default(),
+            clipping: row.get(3).unwrap_or_default(),
+            noise: row.get(4).unwrap_or_default(),
+            chosen: row.get(5).unwrap_or_default(),
+        });
+        Ok(())
+    })?;
+    Ok(bounds)
 }
 
 /// A stored release of bins.

@@ -46,6 +46,7 @@ pub(crate) enum Function {
     ExplainRegionRanges,
     ExplainRegions,
     ExplainStream,
+    FindBound,
     FindRegions,
     GridRelease,
     HierarchyConsistent,
@@ -64,7 +65,7 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    const NAMES: [&str; 22] = [
+    const NAMES: [&str; 23] = [
         "dp_coco_histogram",
         "dp_explain_hierarchy",
         "dp_explain_ranges",
@@ -72,6 +73,7 @@ impl Function {
         "dp_explain_region_ranges",
         "dp_explain_regions",
         "dp_explain_stream",
+        "dp_find_bound",
         "dp_find_regions",
         "dp_grid_release",
         "dp_hierarchy_consistent",

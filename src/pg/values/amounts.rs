@@ -1,5 +1,6 @@
 //! The amounts of rows: what is asked of them, and what a column says.
 
+use super::bound;
 use super::numeric::Numeric;
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::ranges::{AmountBounds, AmountUnit};
@@ -23,15 +24,20 @@ pub(crate) struct Amounts {
     pub(crate) unit: AmountUnit,
     /// Whether nothing was said of it.
     pub(crate) is_default_unit: bool,
+    /// As it was given.
+    unit_text: String,
     /// As they were given, for the ledger.
     about: Map<String, Value>,
 }
 
 impl AmountArguments<'_> {
-    /// None where rows are counted.
+    /// None where rows are counted. `chosen`: the largest amount of a column that was chosen for it.
     ///
-    /// Errors: a bound or unit that is missing, without meaning, or does not fit.
-    pub(crate) fn amounts(self) -> Result<Option<Amounts>> {
+    /// Errors: a bound or unit that is missing, without meaning, or does not fit; those of `chosen`.
+    pub(crate) fn amounts(
+        self,
+        chosen: impl FnOnce(&str) -> Result<AnyNumeric>,
+    ) -> Result<Option<Amounts>> {
         let AmountArguments { amount, max_amount, min_amount, amount_unit } = self;
         let min = required(min_amount, "min_amount")?.normalize().to_string();
         let is_default_unit = amount_unit.is_none();
@@ -61,6 +67,10 @@ impl AmountArguments<'_> {
                 )),
             };
         };
+        let max_amount = match max_amount.map(bound::amount) {
+            Some(None) => Some(chosen(column)?),
+            given => given.flatten(),
+        };
         let max = max_amount.map(|max| max.normalize().to_string()).ok_or_else(|| {
             error(
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
@@ -68,7 +78,7 @@ impl AmountArguments<'_> {
             )
             .set_hint(
                 "The noise hides a row with that amount; larger ones are taken for it. It is \
-                 public: choose it without looking.",
+                 public: choose it without looking, or have dp_find_bound do it: 'auto'.",
             )
         })?;
         let whole = |argument: &str, bound: &str| {
@@ -98,7 +108,14 @@ impl AmountArguments<'_> {
             ("amount_unit", json!(unit_text)),
         ];
         let about = about.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-        Ok(Some(Amounts { column: column.to_string(), bounds, unit, is_default_unit, about }))
+        Ok(Some(Amounts {
+            column: column.to_string(),
+            bounds,
+            unit,
+            is_default_unit,
+            unit_text,
+            about,
+        }))
     }
 }
 
@@ -111,6 +128,17 @@ impl Amounts {
     /// Whether there are amounts below 0.
     pub(crate) fn can_be_negative(&self) -> bool {
         self.bounds.clamped(-1) < 0
+    }
+
+    /// The unit, as it was given.
+    pub(crate) fn unit_text(&self) -> &str {
+        &self.unit_text
+    }
+
+    /// The unit, as a number.
+    pub(crate) fn unit_number(&self) -> AnyNumeric {
+        // it was read before
+        AnyNumeric::try_from(self.unit_text.as_str()).unwrap_or_default()
     }
 
     /// What the ledger's entry shows.

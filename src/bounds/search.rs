@@ -1,0 +1,211 @@
+//! The search for a bound, as a mechanism that is charged.
+
+use super::choice::{Candidate, candidates};
+use super::error::BoundError;
+use super::grid::{Grid, Tally};
+use crate::charge::{Cost, Costs, Receipt};
+use crate::coco::MAX_SIZE_LIMIT;
+use crate::noise::RandomWords;
+use crate::privacy::{Epsilon, LaplaceMechanism, PrivacyLoss};
+use serde_json::json;
+
+/// What is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bounded {
+    /// Of each unit of privacy, how many are used.
+    Rows,
+    /// Of each row, in units.
+    Amounts,
+    /// Of groups.
+    Sizes,
+}
+
+impl Bounded {
+    /// The largest number of rows of a unit that can be declared.
+    pub const MOST_ROWS: u32 = 1_000_000;
+
+    /// The argument that it is given by.
+    pub fn word(self) -> &'static str {
+        match self {
+            Bounded::Rows => "max_rows_per_unit",
+            Bounded::Amounts => "max_amount",
+            Bounded::Sizes => "max_size",
+        }
+    }
+
+    pub const ALL: [Bounded; 3] = [Bounded::Rows, Bounded::Amounts, Bounded::Sizes];
+
+    pub fn parse(word: &str) -> Option<Bounded> {
+        Bounded::ALL.into_iter().find(|bounded| bounded.word() == word)
+    }
+
+    /// The largest that a release can be asked for with. `rows`: those of a unit that are used.
+    fn most(self, rows: u32) -> u64 {
+        match self {
+            Bounded::Rows => Bounded::MOST_ROWS.into(),
+            // what a unit adds at most has to fit
+            Bounded::Amounts => u64::from(u32::MAX / rows.max(1)),
+            Bounded::Sizes => MAX_SIZE_LIMIT,
+        }
+    }
+
+    /// How far a unit moves what is counted: see the module.
+    fn sensitivity(self, rows: u32) -> u64 {
+        match self {
+            Bounded::Rows => 1,
+            Bounded::Amounts | Bounded::Sizes => rows.into(),
+        }
+    }
+
+    /// What is counted in the classes, for the ledger.
+    fn counted(self) -> &'static str {
+        match self {
+            Bounded::Rows => "units by their number of rows",
+            Bounded::Amounts => "rows by their amount",
+            Bounded::Sizes => "entities by their place in their group",
+        }
+    }
+
+    /// How far off a release with that bound is by its noise, about: the mean magnitude of that of one
+    /// number, which is the bound times the rows of a unit over epsilon. Of sizes the noise of all of
+    /// a histogram, of which smoothing leaves what grows with the square root of its length.
+    pub(super) fn noise(self, bound: u64, rows: u32, epsilon: f64) -> f64 {
+        let (bound, rows) = (bound as f64, f64::from(rows));
+        match self {
+            Bounded::Rows => bound / epsilon,
+            Bounded::Amounts => bound * rows / epsilon,
+            Bounded::Sizes => bound.sqrt() * rows / epsilon,
+        }
+    }
+}
+
+/// A search for a bound. It is carried out by a receipt:
+///
+/// ```
+/// use pg_dp::bounds::{BoundSearch, Bounded};
+/// use pg_dp::charge::Receipt;
+/// use pg_dp::noise::words_from_system;
+///
+/// let search = BoundSearch::new(Bounded::Rows, 1.0, None, 1)?;
+/// let mut tally = search.tally();
+/// (0..10_000).for_each(|unit| tally.add(1 + unit % 4));
+/// let found = Receipt::uncharged(search).find(&tally, &mut words_from_system()?);
+/// assert_eq!(found.iter().find(|candidate| candidate.chosen).unwrap().bound, 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct BoundSearch {
+    bounded: Bounded,
+    grid: Grid,
+    epsilon: Epsilon,
+    release_epsilon: f64,
+    rows: u32,
+    /// Of each count.
+    noise: LaplaceMechanism,
+}
+
+impl BoundSearch {
+    /// How many times epsilon a release is expected to have, unless it is said.
+    pub const RELEASE: f64 = 4.0;
+
+    /// `release_epsilon`: what the release will have that the bound is for. `rows`: those of a unit
+    /// that the dataset declares; of no meaning where they are what is bounded.
+    ///
+    /// Errors: as they say.
+    pub fn new(
+        bounded: Bounded,
+        epsilon: f64,
+        release_epsilon: Option<f64>,
+        rows: u32,
+    ) -> Result<BoundSearch, BoundError> {
+        let value = epsilon;
+        let epsilon = Epsilon::new(value).map_err(|_| BoundError::Epsilon { value })?;
+        let noise = LaplaceMechanism::new(bounded.sensitivity(rows), epsilon.whole())
+            .map_err(|error| BoundError::Scale { value, error })?;
+        let release_epsilon = release_epsilon.unwrap_or(BoundSearch::RELEASE * value);
+        if !(release_epsilon.is_finite() && release_epsilon > 0.0) {
+            return Err(BoundError::ReleaseEpsilon { value: release_epsilon });
+        }
+        let grid = Grid::up_to(bounded.most(rows));
+        Ok(BoundSearch { bounded, grid, epsilon, release_epsilon, rows, noise })
+    }
+
+    pub fn release_epsilon(&self) -> f64 {
+        self.release_epsilon
+    }
+
+    /// The largest candidate.
+    pub fn most(&self) -> u64 {
+        self.grid.candidates().last().copied().unwrap_or(1)
+    }
+
+    /// For what is to be counted.
+    pub fn tally(&self) -> Tally {
+        Tally::new(self.grid.clone())
+    }
+}
+
+impl Costs for BoundSearch {
+    fn cost(&self) -> Cost {
+        Cost {
+            epsilon: self.epsilon,
+            delta: 0.0,
+            mechanism: json!({
+                "selection": format!("of {}", self.bounded.word()),
+                "counted": self.bounded.counted(),
+                "candidates": self.grid.candidates().len(),
+                "largest_candidate": self.most(),
+                "release_epsilon": self.release_epsilon,
+                "sensitivity": self.noise.sensitivity(),
+            }),
+            loss: PrivacyLoss::of_pure([self.noise.epsilon()]),
+        }
+    }
+}
+
+impl<P> Receipt<BoundSearch, P> {
+    /// All candidates, of which one is chosen.
+    pub fn find<R: RandomWords + ?Sized>(self, tally: &Tally, words: &mut R) -> Vec<Candidate> {
+        let BoundSearch { bounded, grid, release_epsilon, rows, noise, .. } = self.into_mechanism();
+        let noisy: Vec<i64> = tally.counts().map(|count| noise.add(count, words)).collect();
+        let scale = noise.scale().as_f64();
+        candidates(bounded, &grid, &noisy, scale, (rows, release_epsilon))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_charged() {
+        let cost = BoundSearch::new(Bounded::Amounts, 0.5, None, 3).unwrap().cost();
+        assert_eq!((cost.epsilon.value(), cost.delta, cost.loss.failure()), (0.5, 0.0, 0.0));
+        assert_eq!(cost.mechanism["sensitivity"], 3);
+        assert_eq!(cost.mechanism["largest_candidate"], u32::MAX / 3);
+        assert_eq!(cost.mechanism["release_epsilon"], 2.0);
+        let cost = BoundSearch::new(Bounded::Rows, 0.5, Some(1.0), 3).unwrap().cost();
+        assert_eq!((&cost.mechanism["sensitivity"], cost.loss.rho() > 0.0), (&json!(1), true));
+    }
+
+    #[test]
+    fn what_cannot_be_looked_for_is_refused() {
+        for (epsilon, release, message) in [
+            (0.0, None, "epsilon must be a positive, finite number, got 0"),
+            (f64::NAN, None, "epsilon must be a positive, finite number, got NaN"),
+            (1e-12, None, "epsilon 0.000000000001 leads to"),
+            (1.0, Some(0.0), "release_epsilon must be a positive, finite number, got 0"),
+            (1.0, Some(f64::INFINITY), "release_epsilon must be a positive, finite number, got inf"),
+        ] {
+            let error = BoundSearch::new(Bounded::Sizes, epsilon, release, 1).unwrap_err();
+            assert!(error.to_string().starts_with(message), "{error}");
+            assert!(!error.hint().is_empty());
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_arguments() {
+        assert_eq!(Bounded::parse("max_size"), Some(Bounded::Sizes));
+        assert_eq!(Bounded::parse("size"), None);
+    }
+}
