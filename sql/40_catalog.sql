@@ -107,10 +107,25 @@ CREATE TABLE dp.access (
     granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     granted_by text NOT NULL,
     require_name boolean NOT NULL,
+    period_limit numeric CHECK (period_limit > 0), -- in each opened period
+    delta_limit numeric CHECK (delta_limit >= 0),
+    delta_spent numeric NOT NULL DEFAULT 0,
     PRIMARY KEY (dataset, grantee)
 );
 COMMENT ON TABLE dp.access IS
     'who may release from a dataset besides its owner, which dp.grants shows';
+
+-- Kept for all roles, as a period may be opened, and a limit set, after what counts there was spent.
+CREATE TABLE dp.access_period (
+    dataset bigint NOT NULL,
+    grantee oid NOT NULL,
+    period int8range NOT NULL,
+    epsilon_spent numeric NOT NULL,
+    PRIMARY KEY (dataset, grantee, period),
+    FOREIGN KEY (dataset, grantee) REFERENCES dp.access
+);
+COMMENT ON TABLE dp.access_period IS
+    'of what a role has spent, that of releases of one period, which dp.grants shows in all';
 
 -- The ledger. A server that was restored, promoted, or got the extension anew is another one than
 -- made the entries before: its entries start a new epoch.
@@ -161,6 +176,19 @@ CREATE INDEX scope_within ON dp.scope (dataset, (within[1]));
 CREATE INDEX scope_period ON dp.scope USING gist (period);
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';
+
+-- Disjoint, and never closed or changed but by a deed: so none gives back what was spent of its rows.
+CREATE TABLE dp.period (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    dataset bigint NOT NULL REFERENCES dp.dataset,
+    period int8range NOT NULL CHECK (NOT isempty(period)), -- as the column's values are stored
+    period_text text NOT NULL,
+    epsilon_budget numeric CHECK (epsilon_budget > 0), -- NULL for that of the dataset
+    delta_budget numeric CHECK (delta_budget >= 0)
+);
+CREATE UNIQUE INDEX period_range ON dp.period (dataset, period);
+COMMENT ON TABLE dp.period IS
+    'opened periods of datasets and their own budgets, which dp_budget_periods shows';
 
 -- Which cells a dataset keeps, as a charge reads them and dp_verify_ledger checks.
 CREATE FUNCTION dp.summits(parts bytea) RETURNS bytea
@@ -485,6 +513,9 @@ SELECT pg_catalog.pg_extension_config_dump('dp.dataset', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.dataset_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.leaf_count', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.access', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.access_period', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.period', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.period_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.scope', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.scope_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.epoch', '');

@@ -50,20 +50,30 @@ COMMENT ON FUNCTION @extschema@.dp_set_smallest_charge(text, float8) IS
     'sets the least epsilon of a release by a role that the dataset was granted to';
 
 CREATE FUNCTION @extschema@.dp_raise_budget(
-        dataset text, reason text, epsilon float8 DEFAULT 0, delta float8 DEFAULT 0)
+        dataset text, reason text, epsilon float8 DEFAULT 0, delta float8 DEFAULT 0,
+        period text DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_raise_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_raise_budget(text, text, float8, float8) IS
-    'adds to a dataset''s budget, by an entry of the ledger that says who did and why';
+COMMENT ON FUNCTION @extschema@.dp_raise_budget(text, text, float8, float8, text) IS
+    'adds to the budget of a dataset or an opened period, by an entry of the ledger that says who did and why';
+
+CREATE FUNCTION @extschema@.dp_open_period(
+        dataset text, period text, epsilon float8 DEFAULT NULL, delta float8 DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_open_period_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_open_period(text, text, float8, float8) IS
+    'gives the rows of a period a budget of their own within the dataset''s, by an entry of the ledger';
 
 CREATE FUNCTION @extschema@.dp_grant(
         dataset text, role regrole, epsilon_limit float8 DEFAULT NULL,
-        require_name boolean DEFAULT true)
+        require_name boolean DEFAULT true, period_limit float8 DEFAULT NULL,
+        delta_limit float8 DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8, boolean) IS
+COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8, boolean, float8, float8) IS
     'lets a role release from a dataset, up to epsilon_limit of its budget';
 
 CREATE FUNCTION @extschema@.dp_revoke(dataset text, role regrole) RETURNS void
@@ -86,6 +96,14 @@ CREATE FUNCTION @extschema@.dp_budget_cells(dataset text)
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_budget_cells(text) IS
     'what is spent and left of a dataset''s budget in each part of the data that was charged';
+
+CREATE FUNCTION @extschema@.dp_budget_periods(dataset text)
+    RETURNS TABLE (period text, epsilon_budget numeric, epsilon_spent numeric,
+                   epsilon_left numeric, delta_budget numeric, picture text)
+    AS 'MODULE_PATHNAME', 'dp_budget_periods_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_budget_periods(text) IS
+    'what is spent and left of the budget of each period that dp_open_period opened';
 
 CREATE PROCEDURE @extschema@.dp_set_status(dataset text, release text, status text)
     AS 'MODULE_PATHNAME', 'dp_set_status_wrapper' LANGUAGE C
@@ -122,7 +140,7 @@ BEGIN ATOMIC
     ), charged AS MATERIALIZED ( -- cells is there for charges to a part of the data
         SELECT c.dataset, c.parameters -> 'cells' AS cells,
                CASE WHEN c.parameters ? 'cells' THEN c.parameters -> 'within' END AS within,
-               count(*) FILTER (WHERE c.function NOT IN ('dp_raise_budget', 'dp_publish')) AS n,
+               count(*) FILTER (WHERE c.function NOT IN ('dp_raise_budget', 'dp_open_period', 'dp_publish')) AS n,
                -- what is charged with a plan is in the plan's entry
                coalesce(sum(c.epsilon) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS epsilon,
                coalesce(sum(c.delta) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS delta,
@@ -171,11 +189,34 @@ BEGIN ATOMIC
                lead((c.parameters -> 'delta_budget' ->> 0)::numeric, 1, d.delta_budget)
                    OVER by_id AS next_delta
           FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
-         WHERE c.function = 'dp_raise_budget'
+         WHERE c.function = 'dp_raise_budget' AND NOT c.parameters ? 'period'
         WINDOW by_id AS (PARTITION BY c.dataset ORDER BY c.id)
+    ), of_periods AS (
+        SELECT c.id, c.dataset, c.function = 'dp_open_period' AS opens, c.parameters ->> 'period' AS period_text,
+               int8range((c.parameters ->> 'lower')::bigint, (c.parameters ->> 'upper')::bigint) AS period,
+               c.parameters -> 'epsilon_budget' AS epsilon, c.parameters -> 'delta_budget' AS delta
+          FROM dp.charge AS c
+         WHERE c.function = 'dp_open_period'
+            OR c.function = 'dp_raise_budget' AND c.parameters ? 'period'
+    ), period_deeds AS ( -- the first one opens it; from there on it is the same
+        SELECT coalesce(c.dataset, p.dataset) AS dataset,
+               c.opens = (row_number() OVER by_id = 1) AND c.period_text = p.period_text AS fits,
+               (c.epsilon ->> 1)::numeric AS epsilon, (c.delta ->> 1)::numeric AS delta,
+               CASE WHEN lead(c.id) OVER by_id IS NULL THEN p.epsilon_budget
+                    ELSE lead((c.epsilon ->> 0)::numeric) OVER by_id END AS next_epsilon,
+               CASE WHEN lead(c.id) OVER by_id IS NULL THEN p.delta_budget
+                    ELSE lead((c.delta ->> 0)::numeric) OVER by_id END AS next_delta
+          FROM of_periods AS c
+          FULL JOIN dp.period AS p ON p.dataset = c.dataset AND p.period = c.period
+        WINDOW by_id AS (PARTITION BY c.dataset, c.period ORDER BY c.id)
     ), undeeded AS (
-        SELECT min(e.dataset) AS first FROM deeds AS e
-         WHERE (e.epsilon, e.delta) IS DISTINCT FROM (e.next_epsilon, e.next_delta)
+        SELECT min(e.dataset) AS first
+          FROM (SELECT e.*, true AS fits FROM deeds AS e
+                UNION ALL
+                SELECT e.dataset, e.epsilon, e.delta, e.next_epsilon, e.next_delta, e.fits
+                  FROM period_deeds AS e) AS e
+         WHERE e.fits IS NOT TRUE
+            OR (e.epsilon, e.delta) IS DISTINCT FROM (e.next_epsilon, e.next_delta)
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)

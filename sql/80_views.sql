@@ -92,7 +92,8 @@ COMMENT ON COLUMN dp.datasets.other IS
 CREATE VIEW dp.grants WITH (security_barrier) AS
     SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,
            pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by,
-           a.require_name
+           a.require_name, a.period_limit, a.delta_limit,
+           pg_catalog.trim_scale(a.delta_spent) AS delta_spent
       FROM dp.access AS a JOIN dp.dataset AS d ON d.id = a.dataset
      WHERE d.dropped_at IS NULL AND NOT a.revoked
        AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
@@ -107,6 +108,11 @@ COMMENT ON COLUMN dp.grants.epsilon_spent IS 'the epsilon that it has spent';
 COMMENT ON COLUMN dp.grants.granted_at IS 'when it was granted';
 COMMENT ON COLUMN dp.grants.granted_by IS 'the role that granted it';
 COMMENT ON COLUMN dp.grants.require_name IS 'whether it may make only releases with a name';
+COMMENT ON COLUMN dp.grants.period_limit IS
+    'the epsilon that it may spend in each opened period, NULL for what is left of the budget';
+COMMENT ON COLUMN dp.grants.delta_limit IS
+    'the delta that it may spend in all, NULL for what is left of the budget';
+COMMENT ON COLUMN dp.grants.delta_spent IS 'the delta that it has spent';
 
 CREATE VIEW dp.ledger WITH (security_barrier) AS
     SELECT c.id, c.charged_at AS "when", c.charged_by AS who, d.name AS dataset, c.function,

@@ -168,6 +168,26 @@ ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type tex
     ADD COLUMN regions_name text, ADD COLUMN other_region text, ADD COLUMN summits bytea;
 UPDATE dp.dataset SET summits = ''; -- there were no parts yet
 
+ALTER TABLE dp.access ADD COLUMN period_limit numeric CHECK (period_limit > 0),
+    ADD COLUMN delta_limit numeric CHECK (delta_limit >= 0),
+    ADD COLUMN delta_spent numeric NOT NULL DEFAULT 0;
+-- by which grant is not in the ledger: of a role that owns or uses several, perhaps more
+UPDATE dp.access AS a
+   SET delta_spent = (SELECT coalesce(sum(c.delta), 0) FROM dp.charge AS c
+                       WHERE c.dataset = a.dataset AND c.charged_by = a.grantee_name);
+
+-- Kept for all roles, as a period may be opened, and a limit set, after what counts there was spent.
+CREATE TABLE dp.access_period (
+    dataset bigint NOT NULL,
+    grantee oid NOT NULL,
+    period int8range NOT NULL,
+    epsilon_spent numeric NOT NULL,
+    PRIMARY KEY (dataset, grantee, period),
+    FOREIGN KEY (dataset, grantee) REFERENCES dp.access
+);
+COMMENT ON TABLE dp.access_period IS
+    'of what a role has spent, that of releases of one period, which dp.grants shows in all';
+
 DROP FUNCTION @extschema@.dp_coco_histogram(
     @extschema@.coco, float8, bigint, text, text, text);
 
@@ -211,6 +231,19 @@ CREATE INDEX scope_period ON dp.scope USING gist (period);
 
 COMMENT ON TABLE dp.scope IS
     'sums of the charges to parts of datasets, which dp_budget_cells shows';
+
+-- Disjoint, and never closed or changed but by a deed: so none gives back what was spent of its rows.
+CREATE TABLE dp.period (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    dataset bigint NOT NULL REFERENCES dp.dataset,
+    period int8range NOT NULL CHECK (NOT isempty(period)), -- as the column's values are stored
+    period_text text NOT NULL,
+    epsilon_budget numeric CHECK (epsilon_budget > 0), -- NULL for that of the dataset
+    delta_budget numeric CHECK (delta_budget >= 0)
+);
+CREATE UNIQUE INDEX period_range ON dp.period (dataset, period);
+COMMENT ON TABLE dp.period IS
+    'opened periods of datasets and their own budgets, which dp_budget_periods shows';
 
 -- At the end of the transaction that stores or publishes it. Not where others have filled half of what is for sessions
 -- to hear: once that is full, no transaction that tells can be committed.
@@ -290,6 +323,9 @@ CREATE TABLE dp.release_region_bins (
 COMMENT ON TABLE dp.release_region_bins IS
     'the regions of stored releases of bins, which dp.release_region_ranges shows';
 
+SELECT pg_catalog.pg_extension_config_dump('dp.access_period', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.period', '');
+SELECT pg_catalog.pg_extension_config_dump('dp.period_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('dp.scope', '');
 
 SELECT pg_catalog.pg_extension_config_dump('dp.scope_id_seq', '');
@@ -322,12 +358,41 @@ COMMENT ON FUNCTION @extschema@.dp_create_dataset(
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
 CREATE FUNCTION @extschema@.dp_raise_budget(
-        dataset text, reason text, epsilon float8 DEFAULT 0, delta float8 DEFAULT 0)
+        dataset text, reason text, epsilon float8 DEFAULT 0, delta float8 DEFAULT 0,
+        period text DEFAULT NULL)
     RETURNS void
     AS 'MODULE_PATHNAME', 'dp_raise_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_raise_budget(text, text, float8, float8) IS
-    'adds to a dataset''s budget, by an entry of the ledger that says who did and why';
+COMMENT ON FUNCTION @extschema@.dp_raise_budget(text, text, float8, float8, text) IS
+    'adds to the budget of a dataset or an opened period, by an entry of the ledger that says who did and why';
+
+CREATE FUNCTION @extschema@.dp_open_period(
+        dataset text, period text, epsilon float8 DEFAULT NULL, delta float8 DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_open_period_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_open_period(text, text, float8, float8) IS
+    'gives the rows of a period a budget of their own within the dataset''s, by an entry of the ledger';
+
+DROP FUNCTION @extschema@.dp_grant(text, regrole, float8, boolean);
+
+CREATE FUNCTION @extschema@.dp_grant(
+        dataset text, role regrole, epsilon_limit float8 DEFAULT NULL,
+        require_name boolean DEFAULT true, period_limit float8 DEFAULT NULL,
+        delta_limit float8 DEFAULT NULL)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_grant_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_grant(text, regrole, float8, boolean, float8, float8) IS
+    'lets a role release from a dataset, up to epsilon_limit of its budget';
+
+CREATE FUNCTION @extschema@.dp_budget_periods(dataset text)
+    RETURNS TABLE (period text, epsilon_budget numeric, epsilon_spent numeric,
+                   epsilon_left numeric, delta_budget numeric, picture text)
+    AS 'MODULE_PATHNAME', 'dp_budget_periods_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_budget_periods(text) IS
+    'what is spent and left of the budget of each period that dp_open_period opened';
 
 CREATE FUNCTION @extschema@.dp_budget_cells(dataset text)
     RETURNS TABLE (within text[], period text, epsilon_spent numeric, epsilon_left numeric,
@@ -353,7 +418,7 @@ BEGIN ATOMIC
     ), charged AS MATERIALIZED ( -- cells is there for charges to a part of the data
         SELECT c.dataset, c.parameters -> 'cells' AS cells,
                CASE WHEN c.parameters ? 'cells' THEN c.parameters -> 'within' END AS within,
-               count(*) FILTER (WHERE c.function NOT IN ('dp_raise_budget', 'dp_publish')) AS n,
+               count(*) FILTER (WHERE c.function NOT IN ('dp_raise_budget', 'dp_open_period', 'dp_publish')) AS n,
                -- what is charged with a plan is in the plan's entry
                coalesce(sum(c.epsilon) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS epsilon,
                coalesce(sum(c.delta) FILTER (WHERE NOT c.parameters ? 'plan'), 0) AS delta,
@@ -402,11 +467,34 @@ BEGIN ATOMIC
                lead((c.parameters -> 'delta_budget' ->> 0)::numeric, 1, d.delta_budget)
                    OVER by_id AS next_delta
           FROM dp.charge AS c JOIN dp.dataset AS d ON d.id = c.dataset
-         WHERE c.function = 'dp_raise_budget'
+         WHERE c.function = 'dp_raise_budget' AND NOT c.parameters ? 'period'
         WINDOW by_id AS (PARTITION BY c.dataset ORDER BY c.id)
+    ), of_periods AS (
+        SELECT c.id, c.dataset, c.function = 'dp_open_period' AS opens, c.parameters ->> 'period' AS period_text,
+               int8range((c.parameters ->> 'lower')::bigint, (c.parameters ->> 'upper')::bigint) AS period,
+               c.parameters -> 'epsilon_budget' AS epsilon, c.parameters -> 'delta_budget' AS delta
+          FROM dp.charge AS c
+         WHERE c.function = 'dp_open_period'
+            OR c.function = 'dp_raise_budget' AND c.parameters ? 'period'
+    ), period_deeds AS ( -- the first one opens it; from there on it is the same
+        SELECT coalesce(c.dataset, p.dataset) AS dataset,
+               c.opens = (row_number() OVER by_id = 1) AND c.period_text = p.period_text AS fits,
+               (c.epsilon ->> 1)::numeric AS epsilon, (c.delta ->> 1)::numeric AS delta,
+               CASE WHEN lead(c.id) OVER by_id IS NULL THEN p.epsilon_budget
+                    ELSE lead((c.epsilon ->> 0)::numeric) OVER by_id END AS next_epsilon,
+               CASE WHEN lead(c.id) OVER by_id IS NULL THEN p.delta_budget
+                    ELSE lead((c.delta ->> 0)::numeric) OVER by_id END AS next_delta
+          FROM of_periods AS c
+          FULL JOIN dp.period AS p ON p.dataset = c.dataset AND p.period = c.period
+        WINDOW by_id AS (PARTITION BY c.dataset, c.period ORDER BY c.id)
     ), undeeded AS (
-        SELECT min(e.dataset) AS first FROM deeds AS e
-         WHERE (e.epsilon, e.delta) IS DISTINCT FROM (e.next_epsilon, e.next_delta)
+        SELECT min(e.dataset) AS first
+          FROM (SELECT e.*, true AS fits FROM deeds AS e
+                UNION ALL
+                SELECT e.dataset, e.epsilon, e.delta, e.next_epsilon, e.next_delta, e.fits
+                  FROM period_deeds AS e) AS e
+         WHERE e.fits IS NOT TRUE
+            OR (e.epsilon, e.delta) IS DISTINCT FROM (e.next_epsilon, e.next_delta)
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)
@@ -763,6 +851,21 @@ CREATE FUNCTION @extschema@.dp_stream_create(
 COMMENT ON FUNCTION @extschema@.dp_stream_create(
         text, text, text, timestamptz, interval, bigint, float8, float8, text[], text) IS
     'charges a counter of rows by their timestamps with time zone, of all that it will ever release';
+
+CREATE OR REPLACE VIEW dp.grants WITH (security_barrier) AS
+    SELECT d.name AS dataset, a.grantee::regrole AS grantee, a.epsilon_limit,
+           pg_catalog.trim_scale(a.epsilon_spent) AS epsilon_spent, a.granted_at, a.granted_by,
+           a.require_name, a.period_limit, a.delta_limit,
+           pg_catalog.trim_scale(a.delta_spent) AS delta_spent
+      FROM dp.access AS a JOIN dp.dataset AS d ON d.id = a.dataset
+     WHERE d.dropped_at IS NULL AND NOT a.revoked
+       AND (pg_catalog.pg_has_role(dp.role(d.owner, d.owner_name), 'USAGE')
+            OR pg_catalog.pg_has_role(dp.role(a.grantee, a.grantee_name), 'USAGE'));
+COMMENT ON COLUMN dp.grants.period_limit IS
+    'the epsilon that it may spend in each opened period, NULL for what is left of the budget';
+COMMENT ON COLUMN dp.grants.delta_limit IS
+    'the delta that it may spend in all, NULL for what is left of the budget';
+COMMENT ON COLUMN dp.grants.delta_spent IS 'the delta that it has spent';
 
 -- Owners see their datasets, grants and charges, grantees what they may use and spent; what was
 -- released is for everyone.

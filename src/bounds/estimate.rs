@@ -61,7 +61,8 @@ fn tail(grid: &Grid, noisy: &[f64], scale: f64, last: usize, believed: &[f64]) -
         return vec![0.0; above.len()];
     }
     // of those above the lower end of the octave, what is above an upper end, less what is above the last
-    let beyond = |class: usize, exponent: f64| (grid.upper(class) / grid.upper(last)).powf(-exponent);
+    let beyond =
+        |class: usize, exponent: f64| (grid.upper(class) / grid.upper(last)).powf(-exponent);
     let tails = EXPONENTS.map(|exponent| {
         let in_octave = beyond(last - octave, exponent) - 1.0;
         let of_class = |class: usize| {
@@ -78,7 +79,8 @@ fn tail(grid: &Grid, noisy: &[f64], scale: f64, last: usize, believed: &[f64]) -
     let largest = likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights = likelihoods.map(|likelihood| (likelihood - largest).exp());
     let all: f64 = weights.iter().sum();
-    let mean = |n: usize| tails.iter().zip(&weights).map(|(tail, weight)| tail[n] * weight).sum::<f64>();
+    let mean =
+        |n: usize| tails.iter().zip(&weights).map(|(tail, weight)| tail[n] * weight).sum::<f64>();
     (0..above.len()).map(|n| mean(n) / all).collect()
 }
 
@@ -120,7 +122,8 @@ mod tests {
         let grid = Grid::up_to(1 << 40);
         let (near, far) = (3, 59); // 4 and 2^30
         let is_believed = |class: usize, count: i64| {
-            estimate(&grid, &counts(&grid, &[(0, 10_000), (class, count)]), 10.0)[class] == count as f64
+            estimate(&grid, &counts(&grid, &[(0, 10_000), (class, count)]), 10.0)[class]
+                == count as f64
         };
         // 60 and 10 ln 4, 10 ln 2^30
         assert!(is_believed(near, 75) && !is_believed(near, 73));

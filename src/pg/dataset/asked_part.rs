@@ -4,6 +4,7 @@ use super::catalog::Dataset;
 use super::part::{Part, PeriodRange, TYPES};
 use crate::hierarchy::path_text;
 use crate::pg::errors::{Result, all_required, error, internal, invalid, required};
+use crate::pg::ledger::account::OpenPeriod;
 use crate::pg::server::select::read_rows;
 use crate::pg::values::interval::{BinRange, RangeEnds, SqlRange};
 use pgrx::pg_sys::panic::CaughtError;
@@ -69,6 +70,41 @@ impl Dataset {
         }
         self.source.part = part;
         Ok(self)
+    }
+
+    /// Error: periods of the dataset cannot have budgets or limits of their own, which `argument`
+    /// asks for.
+    pub(crate) fn check_periods(&self, argument: &str) -> Result<()> {
+        if self.source.period.is_none() {
+            return Err(invalid(
+                format!("{argument}: dataset \"{}\" has no period column", self.name),
+                "Declare it with dp_create_dataset(..., period_column => '...').",
+            ));
+        }
+        if self.source.privacy_unit.is_some() {
+            return Err(invalid(
+                format!("{argument}: dataset \"{}\" has a privacy_unit", self.name),
+                "A unit's rows can lie in several periods, so that each charge counts in all of them. \
+                 The dataset has one budget.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A period that can have a budget of its own.
+    ///
+    /// Errors: those of [`check_periods`](Self::check_periods); a range that is empty, or has no end.
+    pub(crate) fn period_to_open(&self, period: &str) -> Result<OpenPeriod> {
+        self.check_periods("period")?;
+        let Some(range) = self.period(period)? else {
+            return Err(invalid(
+                format!("period must have an end, got {period:.100}"),
+                "All of the data have the dataset's budget. Such as '[2026-01-01,2026-04-01)', the end \
+                 not included.",
+            ));
+        };
+        let text = range.text();
+        Ok(OpenPeriod { lower: range.ends.lower, upper: range.ends.upper, text })
     }
 
     /// Error: a period is asked for, and no table says which groups there are.

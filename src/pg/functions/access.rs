@@ -2,19 +2,12 @@
 
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, invalid, required};
-use crate::pg::ledger::deed::raise;
 use crate::pg::server::catalog::execute;
 use crate::pg::server::roles::{role_exists, role_name};
 use crate::pg::server::state::current_role;
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
-
-/// In characters, for an entry of the ledger.
-const LONGEST_REASON: usize = 1000;
-
-/// What a deed adds is a number that people read.
-const LEAST_ADDED: f64 = 1e-30;
 
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result<()> {
@@ -41,54 +34,13 @@ fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
-fn dp_raise_budget(
-    dataset: Option<&str>,
-    reason: Option<&str>,
-    epsilon: Option<f64>,
-    delta: Option<f64>,
-) -> Result<()> {
-    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
-    let reason = required(reason, "reason")?;
-    let (epsilon, delta) = (required(epsilon, "epsilon")?, required(delta, "delta")?);
-    let reason = reason.trim();
-    let length = reason.chars().count();
-    if !(1..=LONGEST_REASON).contains(&length) {
-        return Err(invalid(
-            match length {
-                0 => "reason must not be blank".to_string(),
-                _ => format!("reason must be at most {LONGEST_REASON} characters, got {length}"),
-            },
-            "The ledger keeps it: why may more be learnt of the rows than was promised?",
-        ));
-    }
-    if !(delta == 0.0 || (LEAST_ADDED..1.0).contains(&delta)) {
-        return Err(invalid(
-            format!(
-                "delta must be 0, or from {LEAST_ADDED:e} up to, not including, 1, got {delta}"
-            ),
-            "It is added to the dataset's delta_budget.",
-        ));
-    }
-    let added = match Epsilon::new(epsilon) {
-        Ok(added) if epsilon >= LEAST_ADDED => added.decimal(),
-        _ if epsilon == 0.0 && delta > 0.0 => "0".to_string(),
-        _ => {
-            return Err(invalid(
-                format!("epsilon must be a finite number from {LEAST_ADDED:e}, got {epsilon}"),
-                "It is added to the dataset's epsilon_budget, which is never lowered. With a delta \
-                 it may be 0.",
-            ));
-        }
-    };
-    raise(dataset.id, &dataset.name, reason, added, delta.to_string())
-}
-
-#[pg_extern(volatile, parallel_unsafe)]
 fn dp_grant(
     dataset: Option<&str>,
     role: Option<Oid>,
     epsilon_limit: Option<f64>,
     require_name: Option<bool>,
+    period_limit: Option<f64>,
+    delta_limit: Option<f64>,
 ) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
     let role = required(role, "role")?;
@@ -99,35 +51,53 @@ fn dp_grant(
         )
         .set_hint("The view pg_roles lists the roles."));
     }
-    let limit = epsilon_limit
-        .map(|limit| {
-            Epsilon::new(limit).map(Epsilon::decimal).map_err(|_| {
-                invalid(
-                    format!("epsilon_limit must be a positive, finite number, got {limit}"),
-                    "Leave it out for no limit but the dataset's budget.",
-                )
-            })
-        })
-        .transpose()?;
+    let limit = epsilon_limit.map(|limit| checked_limit("epsilon_limit", limit)).transpose()?;
+    let period_limit =
+        period_limit.map(|limit| checked_limit("period_limit", limit)).transpose()?;
+    if period_limit.is_some() {
+        dataset.check_periods("period_limit")?;
+    }
+    let delta_limit = match delta_limit {
+        Some(limit) if !(0.0..1.0).contains(&limit) => {
+            return Err(invalid(
+                format!("delta_limit must be from 0 up to, not including, 1, got {limit}"),
+                "Leave it out for no limit but the dataset's budget.",
+            ));
+        }
+        limit => limit.map(|limit| limit.abs().to_string()),
+    };
     let require_name = required(require_name, "require_name")?;
     execute(
         "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by, \
-                                require_name) \
-         VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4, $5) \
+                                require_name, period_limit, delta_limit) \
+         VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4, $5, $6::numeric, $7::numeric) \
          ON CONFLICT (dataset, grantee) DO UPDATE SET epsilon_limit = excluded.epsilon_limit, \
              grantee_name = excluded.grantee_name, revoked = false, \
              granted_at = clock_timestamp(), granted_by = excluded.granted_by, \
-             require_name = excluded.require_name",
+             require_name = excluded.require_name, period_limit = excluded.period_limit, \
+             delta_limit = excluded.delta_limit",
         &[
             dataset.id.into(),
             role.into(),
             limit.into(),
             role_name(current_role()).into(),
             require_name.into(),
+            period_limit.into(),
+            delta_limit.into(),
         ],
         |_| Ok(()),
     )?;
     Ok(())
+}
+
+/// A limit of epsilon as a decimal.
+fn checked_limit(argument: &str, limit: f64) -> Result<String> {
+    Epsilon::new(limit).map(Epsilon::decimal).map_err(|_| {
+        invalid(
+            format!("{argument} must be a positive, finite number, got {limit}"),
+            "Leave it out for no limit but the dataset's budget.",
+        )
+    })
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

@@ -128,7 +128,10 @@ fn told(candidate: &Candidate, amounts: Option<&Amounts>) -> FoundBound {
 fn bounded(word: &str) -> Result<Bounded> {
     Bounded::parse(word).ok_or_else(|| {
         let words = Bounded::ALL.map(Bounded::word).join(", ");
-        invalid(format!("bound must be one of {words}, got \"{word:.40}\""), "It is an argument's name.")
+        invalid(
+            format!("bound must be one of {words}, got \"{word:.40}\""),
+            "It is an argument's name.",
+        )
     })
 }
 

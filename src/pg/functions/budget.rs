@@ -149,7 +149,7 @@ fn dp_budget_cells(
 }
 
 /// What was charged everywhere, and the budget.
-fn limits(dataset: &Dataset) -> Result<Limits> {
+pub(super) fn limits(dataset: &Dataset) -> Result<Limits> {
     let (everywhere, epsilon_budget, delta_budget) = totals(dataset)?;
     let mut delta_room = None;
     let sql = "SELECT greatest(floor((delta_budget / 2 - delta_sum) * 1e36), -1)::text \
@@ -180,7 +180,7 @@ fn dp_summits(parts: &[u8]) -> Result<Option<Vec<u8>>> {
 }
 
 /// What was charged to parts of the data.
-fn scopes(dataset: &Dataset) -> Result<Scopes> {
+pub(super) fn scopes(dataset: &Dataset) -> Result<Scopes> {
     let mut all: Option<Vec<u8>> = None;
     read_catalog(&format!("SELECT {ALL} FROM dp.scope WHERE dataset = {}", dataset.id), |row| {
         all = row.get(1);

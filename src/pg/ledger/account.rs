@@ -20,7 +20,7 @@ use pgrx::prelude::*;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-pub(crate) use super::message::{ChargedPart, Promise};
+pub(crate) use super::message::{ChargedPart, OpenPeriod, Promise};
 
 pub(crate) const CHARGE: Errand =
     Errand { work: Work::Ledger, turn: PrivateLock::Charge, patience: Duration::from_secs(2) };
@@ -176,8 +176,9 @@ impl Account {
         let delta =
             if cost.delta > 0.0 { format!(" (delta {})", cost.delta) } else { String::new() };
         let whose = if left.is_limit { "your limit of " } else { "" };
+        let there = in_period(left.period.as_ref());
         format!(
-            "charged epsilon {}{delta} to {}dataset \"{}\": {} of {whose}{} left",
+            "charged epsilon {}{delta} to {}dataset \"{}\": {} of {whose}{} left{there}",
             cost.epsilon.decimal(),
             self.of_part(),
             self.dataset_name,
@@ -191,25 +192,43 @@ impl Account {
         let (epsilon, name) = (cost.epsilon.decimal(), &self.dataset_name);
         let (delta, rho) = (cost.delta, cost.loss.rho());
         match refusal {
-            Refusal::BudgetExceeded { left, .. } if delta == 0.0 => {
-                self.exceeded(&format!("the budget of {}", self.of_part()), &epsilon, &left)
+            Refusal::BudgetExceeded { left, period, .. } if delta == 0.0 => {
+                let whose = format!("the budget of {}", self.of_part());
+                self.exceeded(&whose, &epsilon, &left, period.as_ref())
             }
-            Refusal::BudgetExceeded { left, delta_left } => error(
+            Refusal::BudgetExceeded { left, delta_left, period } => error(
                 PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
                 format!(
                     "epsilon {epsilon} with delta {delta} exceeds what is left of the budget of \
-                     {}dataset \"{name}\": epsilon {left}, delta {delta_left}",
-                    self.of_part()
+                     {}dataset \"{name}\"{}: epsilon {left}, delta {delta_left}",
+                    self.of_part(),
+                    in_period(period.as_ref())
                 ),
             )
-            .set_hint(if cost.loss.failure() > 0.0 {
+            .set_hint(if period.is_some() {
+                "Nothing was spent. What overlaps an opened period keeps its budgets, too: \
+                 dp_budget_periods shows them, and of epsilon what is left."
+            } else if cost.loss.failure() > 0.0 {
                 "Nothing was spent. Deltas add up to at most half of the dataset's delta_budget, \
                  also where the zCDP bound has room: dp_budget shows what is left of epsilon."
             } else {
                 "Nothing was spent. Deltas add up to at most half of the dataset's delta_budget, \
                  or the zCDP bound at the other half has to fit: dp_budget shows both."
             }),
-            Refusal::LimitExceeded { left } => self.exceeded("your limit on ", &epsilon, &left),
+            Refusal::LimitExceeded { left, period } => {
+                self.exceeded("your limit on ", &epsilon, &left, period.as_ref())
+            }
+            Refusal::DeltaLimitExceeded { left } => error(
+                PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+                format!(
+                    "delta {delta} exceeds what is left of your limit of delta on dataset \
+                     \"{name}\": {left}"
+                ),
+            )
+            .set_hint(
+                "Nothing was spent. dp.grants shows each role's limits; many releases have a delta \
+                 of 0.",
+            ),
             Refusal::TooSmall { smallest, rho_alone: false } => invalid(
                 format!(
                     "epsilon {epsilon} is below the smallest charge to dataset \"{name}\" by a \
@@ -238,7 +257,19 @@ impl Account {
             .set_hint(
                 "Nothing was spent. Parts of the data share a budget, so that it does not bound \
                  how many releases there are. Ask without within and period, or ask the dataset's \
-                 owner for dp_grant(..., epsilon_limit => ...).",
+                 owner for dp_grant(..., epsilon_limit => ...), or period_limit.",
+            ),
+            Refusal::NotOpened => error(
+                PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+                format!(
+                    "your grant on dataset \"{name}\" has a limit in each opened period alone, and \
+                     not all of {} lies in opened ones",
+                    self.part.as_ref().map_or("the data", |part| &part.shown)
+                ),
+            )
+            .set_hint(
+                "Nothing was spent. dp_budget_periods shows which periods are opened: name one with \
+                 period => '...', or ask the dataset's owner for dp_grant(..., epsilon_limit => ...).",
             ),
             Refusal::NoDataset => error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
@@ -350,13 +381,26 @@ impl Account {
         format!("release \"{name}\" of dataset \"{}\"", self.dataset_name)
     }
 
-    fn exceeded(&self, whose: &str, epsilon: &str, left: &str) -> ErrorReport {
+    fn exceeded(
+        &self,
+        whose: &str,
+        epsilon: &str,
+        left: &str,
+        period: Option<&String>,
+    ) -> ErrorReport {
         let name = &self.dataset_name;
         error(
             PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-            format!("epsilon {epsilon} exceeds what is left of {whose}dataset \"{name}\": {left}"),
+            format!(
+                "epsilon {epsilon} exceeds what is left of {whose}dataset \"{name}\"{}: {left}",
+                in_period(period)
+            ),
         )
         .set_hint(match self.part {
+            _ if period.is_some() => {
+                "Nothing was spent. What overlaps an opened period keeps its budget, too: \
+                 dp_budget_periods shows what is left of each, and dp.grants each role's limits."
+            }
             None => {
                 "Nothing was spent. dp_budget shows the budget, dp.grants each role's limit, and \
                  to the owner dp.ledger every charge."
@@ -367,4 +411,9 @@ impl Account {
             }
         })
     }
+}
+
+/// For messages, after the dataset.
+fn in_period(period: Option<&String>) -> String {
+    period.map_or(String::new(), |period| format!(" in the opened period {period}"))
 }

@@ -11,8 +11,10 @@ pub(super) enum Message {
     Charge(Box<ChargeRequest>),
     /// Answered with a [`PublishAnswer`].
     Publish(PublishRequest),
-    /// Answered with the budget that the dataset has now, in words; None if it could not be raised.
+    /// Answered with a [`DeedAnswer`].
     Raise(Deed),
+    /// The same.
+    Open(Opening),
     /// To show a publication, all of whose releases are stored. Answered with whether it is shown.
     Show { publication: String, who: u32 },
 }
@@ -26,6 +28,45 @@ pub(super) struct Deed {
     pub(super) reason: String,
     pub(super) epsilon: String,
     pub(super) delta: String,
+    /// Of which the budget is, None for the dataset's.
+    pub(super) period: Option<OpenPeriod>,
+}
+
+/// By which an owner gives a period a budget of its own, None for the dataset's: an entry, too.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Opening {
+    pub(super) dataset: i64,
+    pub(super) who: String,
+    pub(super) period: OpenPeriod,
+    pub(super) epsilon: Option<String>,
+    pub(super) delta: Option<String>,
+}
+
+/// A period to be opened, or that is.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OpenPeriod {
+    /// As PostgreSQL stores the column's values.
+    pub(crate) lower: Option<i64>,
+    pub(crate) upper: Option<i64>,
+    pub(crate) text: String,
+}
+
+/// The budget that the dataset or the period has now, in words, or why nothing was done.
+pub(super) type DeedAnswer = Result<String, DeedRefusal>;
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum DeedRefusal {
+    /// The dataset is not there, or its budget would be none.
+    NotDone,
+    /// With that period, which is opened.
+    Overlaps(String),
+    NoPeriod,
+    /// Of what, and the dataset's.
+    AboveDataset(String, String),
+    /// What a cell of it was charged.
+    Spent(String),
+    /// The period has the dataset's.
+    IsDatasets,
 }
 
 /// Releases that are charged together, or none of them, and shown together.
@@ -156,6 +197,8 @@ pub(super) struct Left {
     pub(super) of: String,
     /// Of the role's own limit, which leaves less than the dataset's budget.
     pub(super) is_limit: bool,
+    /// In that opened period.
+    pub(super) period: Option<String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -163,8 +206,15 @@ pub(super) enum Refusal {
     BudgetExceeded {
         left: String,
         delta_left: String,
+        /// Of an opened period's budget.
+        period: Option<String>,
     },
     LimitExceeded {
+        left: String,
+        /// Of the limit in each opened period.
+        period: Option<String>,
+    },
+    DeltaLimitExceeded {
         left: String,
     },
     TooSmall {
@@ -173,6 +223,8 @@ pub(super) enum Refusal {
     },
     /// A role without a limit of its own asks for a part of the data.
     NoLimit,
+    /// A role with a limit in each opened period alone asks for what lies in none.
+    NotOpened,
     NoDataset,
     NoGrant,
     /// The release of that name is stored.

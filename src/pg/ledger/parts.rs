@@ -38,11 +38,8 @@ impl Parts {
         kept: Option<Vec<u8>>,
     ) -> SpiResult<Parts> {
         let summits = kept.map(|kept| read_summits(&kept).unwrap_or_report());
-        let mut read = |which: &str, arguments: &[DatumWithOid]| {
-            let sql = format!("SELECT {ALL} FROM dp.scope WHERE dataset = $1 {which}");
-            let bytes = first_row(client, &sql, arguments, |row| row.get::<Vec<u8>>(1))?;
-            Ok::<_, pgrx::spi::Error>(bytes.flatten().unwrap_or_default())
-        };
+        let mut read =
+            |which: &str, arguments: &[DatumWithOid]| read_scopes(client, which, arguments);
         let dataset = request.dataset;
         let Some(part) = &request.part else {
             return Ok(match summits {
@@ -81,6 +78,17 @@ impl Parts {
         let summits = summits.after(&part.scope(), &part.rule(), &scopes);
         Ok(summits.map(|summits| summits.bytes()))
     }
+}
+
+/// As [`ALL`] selects them, those of the dataset `$1` of which a condition holds.
+pub(super) fn read_scopes(
+    client: &mut SpiClient,
+    which: &str,
+    arguments: &[DatumWithOid],
+) -> SpiResult<Vec<u8>> {
+    let sql = format!("SELECT {ALL} FROM dp.scope WHERE dataset = $1 {which}");
+    let bytes = first_row(client, &sql, arguments, |row| row.get::<Vec<u8>>(1))?;
+    Ok(bytes.flatten().unwrap_or_default())
 }
 
 /// What counts in a part where one rule tells all apart: what shares a period with it, of the regions

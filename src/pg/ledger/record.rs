@@ -2,10 +2,12 @@
 
 use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
 use super::parts::{Parts, add_to_part};
+use super::periods::{self, Tightest};
 use super::promise::{begin_attempt, promise, standing};
+use super::room::{Account, account, before_charge, budget_exceeded, zcdp_decimal};
 use super::sql::{SpiResult, first_row};
 use crate::pg::server::state::own_identity;
-use crate::privacy::{Fullest, Limits, Totals, Views};
+use crate::privacy::{Fullest, Totals};
 use pgrx::spi::SpiClient;
 
 /// One charge. One of a release that was promised under the same name, and not stored, stands.
@@ -97,40 +99,23 @@ fn spend(
         if let Some(refusal) = room.too_small {
             return Ok(Err(refusal));
         }
-        client.update(
-            "UPDATE dp.access SET epsilon_spent = epsilon_spent + $3::numeric \
-              WHERE dataset = $1 AND grantee::bigint = $2",
-            None,
-            &[request.dataset.into(), grantee.into(), request.epsilon.as_str().into()],
-        )?;
+        periods::spend(client, request, grantee)?;
     }
-    let Room { fullest, parts, .. } = room;
+    let Room { fullest, tightest, parts, .. } = room;
     add_up(client, request, parts, releases.len())?;
-    left(client, request, &fullest).map(Ok)
+    left(client, request, &fullest, &tightest).map(Ok)
 }
 
 /// A budget that has room for a charge.
 struct Room {
     /// What is spent with the charge, where least is left.
     fullest: Fullest,
+    /// The same of opened periods.
+    tightest: Tightest,
     /// What it was found out by.
     parts: Parts,
     /// Why the charge is too small for a role with a grant, if it is.
     too_small: Option<Refusal>,
-}
-
-/// A dataset with what was charged to all of its data, the charge that is asked for included.
-struct Account {
-    limits: Limits,
-    /// [`Limits::delta_room`] without it.
-    delta_room_before: i128,
-    /// Whether no release has an epsilon below the smallest charge.
-    large_epsilon: bool,
-    /// How many smallest charges there are in the budget.
-    times: f64,
-    smallest: String,
-    /// See [`Parts::read`].
-    summits: Option<Vec<u8>>,
 }
 
 /// Whether the dataset's budget has room for the charge. Locks the dataset.
@@ -150,9 +135,14 @@ fn check_budget(
     // what may fail is charged to all of the data, of datasets without parts: there is one cell
     let no_delta = request.may_fail && fullest.views.basic.is_none();
     if fullest.exceeds || no_delta {
-        let before = parts.fullest(request, &before_charge(&account, request));
-        return budget_exceeded(client, request, &before).map(Err);
+        let before = before_charge(&limits, account.delta_room_before, request);
+        let before = parts.fullest(request, &before);
+        return budget_exceeded(client, request, &before, None).map(Err);
     }
+    let tightest = match periods::check(client, request, &account, &parts)? {
+        Err(refusal) => return Ok(Err(refusal)),
+        Ok(tightest) => tightest,
+    };
 
     // As many charges of this size as the budget has smallest ones must use up each view: a
     // Gaussian release with a minute delta has hardly any rho, whatever its epsilon.
@@ -162,111 +152,7 @@ fn check_budget(
     let zcdp = alike.zcdp(limits.delta_budget);
     let large = large_epsilon && zcdp.is_none_or(|e| e >= limits.epsilon_budget);
     let too_small = Refusal::TooSmall { smallest, rho_alone: large_epsilon };
-    Ok(Ok(Room { fullest, parts, too_small: (!large).then_some(too_small) }))
-}
-
-fn account(
-    client: &mut SpiClient,
-    request: &ChargeRequest,
-    releases: &[&ChargeRequest],
-) -> SpiResult<Option<Account>> {
-    let ChargeRequest { dataset, epsilon, delta, .. } = request;
-    let epsilons: Vec<String> = releases.iter().map(|release| release.epsilon.clone()).collect();
-    // in the units of what is charged to parts
-    let units = |left: &str, digits: i32| {
-        format!("greatest(least(floor(({left}) * 1e{digits}), 1e38), -1e38)::text")
-    };
-    let sql = format!(
-        "SELECT {}, {}, {}, epsilon_budget::float8, delta_budget::float8, \
-                (rho_sum + $3::numeric)::float8, (epsilon_sum + $2::numeric)::float8, \
-                (delta_sum + $4::numeric)::float8, smallest_charge <= ALL ($5::numeric[]), \
-                least(epsilon_budget / smallest_charge, 1e300)::float8, \
-                trim_scale(smallest_charge)::text, summits \
-           FROM dp.dataset WHERE id = $1 AND dropped_at IS NULL FOR NO KEY UPDATE",
-        units("epsilon_budget - epsilon_sum - $2::numeric", 24),
-        units("delta_budget / 2 - delta_sum - $4::numeric", 36),
-        units("delta_budget / 2 - delta_sum", 36),
-    );
-    first_row(
-        client,
-        &sql,
-        &[
-            (*dataset).into(),
-            epsilon.as_str().into(),
-            request.rho_decimal().into(),
-            delta.as_str().into(),
-            format!("{{{}}}", epsilons.join(",")).into(),
-        ],
-        |row| {
-            let room = |column| {
-                let room = row.get::<String>(column)?.and_then(|room| room.parse().ok());
-                Ok::<i128, pgrx::spi::Error>(room.unwrap_or(-1))
-            };
-            Ok(Account {
-                limits: Limits {
-                    everywhere: Totals {
-                        epsilon_sum: row.get(7)?.unwrap_or(f64::INFINITY),
-                        rho: row.get(6)?.unwrap_or(f64::INFINITY),
-                        delta_sum: row.get(8)?.unwrap_or(f64::INFINITY),
-                    },
-                    room: room(1)?,
-                    delta_room: room(2)?,
-                    epsilon_budget: row.get(4)?.unwrap_or(0.0),
-                    delta_budget: row.get(5)?.unwrap_or(0.0),
-                },
-                delta_room_before: room(3)?,
-                large_epsilon: row.get(9)?.unwrap_or(false),
-                times: row.get(10)?.unwrap_or(0.0),
-                smallest: row.get(11)?.unwrap_or_default(),
-                summits: row.get(12)?,
-            })
-        },
-    )
-}
-
-/// Less than the charge is left in its part. `fullest`: of that, before the charge.
-fn budget_exceeded(
-    client: &mut SpiClient,
-    request: &ChargeRequest,
-    fullest: &Fullest,
-) -> SpiResult<Refusal> {
-    let Fullest { spent, views, .. } = fullest;
-    let left = first_row(
-        client,
-        "SELECT trim_scale(greatest(epsilon_budget \
-                                    - least(CASE WHEN $3 THEN epsilon_sum + $2::numeric END, \
-                                            $4::numeric), 0))::text, \
-                trim_scale(greatest(delta_budget / 2 - delta_sum - $5::numeric, 0))::text \
-           FROM dp.dataset WHERE id = $1",
-        &[
-            request.dataset.into(),
-            spent.epsilon_decimal().into(),
-            views.basic.is_some().into(),
-            zcdp_decimal(views).into(),
-            spent.delta_decimal().into(),
-        ],
-        |row| Ok((row.get(1)?.unwrap_or_default(), row.get(2)?.unwrap_or_default())),
-    )?;
-    let (left, delta_left) = left.unwrap_or_default();
-    Ok(Refusal::BudgetExceeded { left, delta_left })
-}
-
-/// What is asked of cells without the charge, for a message.
-fn before_charge(account: &Account, request: &ChargeRequest) -> Limits {
-    let Account { limits, delta_room_before, .. } = account;
-    let Totals { epsilon_sum, rho, delta_sum } = limits.everywhere;
-    let epsilon = request.epsilon.parse().unwrap_or(0.0);
-    let everywhere = Totals {
-        epsilon_sum: (epsilon_sum - epsilon).max(0.0),
-        rho: (rho - request.rho).max(0.0),
-        delta_sum,
-    };
-    Limits { everywhere, room: i128::MAX, delta_room: *delta_room_before, ..*limits }
-}
-
-/// As dp_budget shows it, but for the digits of a bound that no decimal is.
-fn zcdp_decimal(views: &Views) -> Option<String> {
-    views.zcdp.map(|epsilon| ((epsilon * 1e6).ceil() / 1e6).to_string())
+    Ok(Ok(Room { fullest, tightest, parts, too_small: (!large).then_some(too_small) }))
 }
 
 /// Whether a role's limit has room for the charge. Locks the grant.
@@ -278,22 +164,60 @@ fn check_limit(
     let limit = first_row(
         client,
         "SELECT epsilon_limit IS NULL OR epsilon_spent + $3::numeric <= epsilon_limit, \
-                trim_scale(epsilon_limit - epsilon_spent)::text, epsilon_limit IS NULL \
+                trim_scale(greatest(epsilon_limit - epsilon_spent, 0))::text, \
+                epsilon_limit IS NULL, period_limit IS NULL, \
+                delta_limit IS NULL OR delta_spent + $4::numeric <= delta_limit, \
+                trim_scale(greatest(delta_limit - delta_spent, 0))::text \
            FROM dp.access \
           WHERE dataset = $1 AND grantee::bigint = $2 AND NOT revoked FOR NO KEY UPDATE",
-        &[request.dataset.into(), grantee.into(), request.epsilon.as_str().into()],
+        &[
+            request.dataset.into(),
+            grantee.into(),
+            request.epsilon.as_str().into(),
+            request.delta.as_str().into(),
+        ],
         |row| {
-            let has_none = row.get(3)?.unwrap_or(true);
-            Ok((row.get(1)?.unwrap_or(false), row.get(2)?.unwrap_or_default(), has_none))
+            let is_within = |column| Ok::<_, pgrx::spi::Error>(row.get(column)?.unwrap_or(false));
+            let has = |column| Ok::<_, pgrx::spi::Error>(!row.get(column)?.unwrap_or(true));
+            let left = |column| Ok::<_, pgrx::spi::Error>(row.get(column)?.unwrap_or_default());
+            Ok(GrantLimits {
+                epsilon_left: (!is_within(1)?).then(|| left(2)).transpose()?,
+                has_epsilon: has(3)?,
+                has_period: has(4)?,
+                delta_left: (!is_within(5)?).then(|| left(6)).transpose()?,
+            })
         },
     )?;
-    Ok(match limit {
-        None => Err(Refusal::NoGrant),
-        // how often a role can ask is to be bounded by what it spends
-        Some((.., true)) if request.part.is_some() => Err(Refusal::NoLimit),
-        Some((false, left, _)) => Err(Refusal::LimitExceeded { left }),
-        Some((true, ..)) => Ok(()),
-    })
+    let Some(limit) = limit else { return Ok(Err(Refusal::NoGrant)) };
+    // how often a role can ask is to be bounded by what it spends
+    if request.part.is_some() && !limit.has_epsilon {
+        if !limit.has_period {
+            return Ok(Err(Refusal::NoLimit));
+        }
+        if !periods::is_opened(client, request)? {
+            return Ok(Err(Refusal::NotOpened));
+        }
+    }
+    if let Some(left) = limit.epsilon_left {
+        return Ok(Err(Refusal::LimitExceeded { left, period: None }));
+    }
+    if let Some(left) = limit.delta_left {
+        return Ok(Err(Refusal::DeltaLimitExceeded { left }));
+    }
+    if limit.has_period
+        && let Some((period, left)) = periods::limit_exceeded(client, request, grantee)?
+    {
+        return Ok(Err(Refusal::LimitExceeded { left, period: Some(period) }));
+    }
+    Ok(Ok(()))
+}
+
+/// Limits of a role, with what is left of one that a charge exceeds.
+struct GrantLimits {
+    epsilon_left: Option<String>,
+    delta_left: Option<String>,
+    has_epsilon: bool,
+    has_period: bool,
 }
 
 /// Adds a charge for so many releases to the sums of the dataset, or of a part of it.
@@ -364,29 +288,47 @@ pub(super) fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResu
     Ok(entry.unwrap_or_default())
 }
 
-/// What the charge leaves to the role that asked: of its limit or of the dataset's budget, whichever
-/// is less. `fullest`: where most of the budget is spent, with the charge.
+/// What the charge leaves to the role that asked: of its limits, of the dataset's budget or of an
+/// opened period's, whichever is least. `fullest`: where most of the budget is spent, with the charge.
 fn left(
     client: &mut SpiClient,
     request: &ChargeRequest,
     fullest: &Fullest,
+    tightest: &Tightest,
 ) -> SpiResult<Option<Left>> {
     let Fullest { spent, views, .. } = fullest;
     // the dataset's sums have what is charged everywhere
     let to_part = if request.part.is_some() { &request.epsilon } else { "0" };
+    let part = request.part.as_ref();
+    let of_period = tightest.as_ref().map(|(_, fullest)| fullest);
+    let period_sum = of_period.and_then(|Fullest { spent, views, .. }| {
+        views.basic.is_some().then(|| spent.epsilon_decimal())
+    });
+    let period_zcdp = of_period.and_then(|fullest| zcdp_decimal(&fullest.views));
     first_row(
         client,
-        "SELECT trim_scale(epsilon)::text, trim_scale(whole)::text, is_limit \
-           FROM (SELECT epsilon_budget - least(CASE WHEN $3 THEN epsilon_sum + $5::numeric \
-                                                           + $6::numeric END, $4::numeric), \
-                        epsilon_budget, false \
-                   FROM dp.dataset WHERE id = $1 \
-                 UNION ALL \
-                 SELECT epsilon_limit - epsilon_spent, epsilon_limit, true \
-                   FROM dp.access \
-                  WHERE dataset = $1 AND grantee::bigint = $2 AND epsilon_limit IS NOT NULL \
-                ) AS bounds (epsilon, whole, is_limit) \
-          ORDER BY epsilon, is_limit LIMIT 1",
+        &format!(
+            "SELECT trim_scale(epsilon)::text, trim_scale(whole)::text, is_limit, period \
+               FROM (SELECT epsilon_budget - least(CASE WHEN $3 THEN epsilon_sum + $5::numeric \
+                                                               + $6::numeric END, $4::numeric), \
+                            epsilon_budget, false, NULL \
+                       FROM dp.dataset WHERE id = $1 \
+                     UNION ALL \
+                     SELECT epsilon_limit - epsilon_spent, epsilon_limit, true, NULL \
+                       FROM dp.access \
+                      WHERE dataset = $1 AND grantee::bigint = $2 AND epsilon_limit IS NOT NULL \
+                     UNION ALL \
+                     SELECT b.epsilon - least(d.epsilon_sum + $8::numeric + $6::numeric, \
+                                              $11::numeric), b.epsilon, false, p.period_text \
+                       FROM dp.period AS p JOIN dp.dataset AS d ON d.id = p.dataset, \
+                            coalesce(p.epsilon_budget, d.epsilon_budget) AS b (epsilon) \
+                      WHERE p.id = $7 \
+                     UNION ALL \
+                     {} \
+                    ) AS bounds (epsilon, whole, is_limit, period) \
+              ORDER BY epsilon, is_limit, period NULLS FIRST LIMIT 1",
+            periods::limits_left()
+        ),
         &[
             request.dataset.into(),
             request.grantee.map(i64::from).into(),
@@ -394,12 +336,18 @@ fn left(
             zcdp_decimal(views).into(),
             spent.epsilon_decimal().into(),
             to_part.into(),
+            tightest.as_ref().map(|(period, _)| period.id).into(),
+            period_sum.into(),
+            part.and_then(|part| part.lower).into(),
+            part.and_then(|part| part.upper).into(),
+            period_zcdp.into(),
         ],
         |row| {
             Ok(Left {
                 epsilon: row.get(1)?.unwrap_or_default(),
                 of: row.get(2)?.unwrap_or_default(),
                 is_limit: row.get(3)?.unwrap_or_default(),
+                period: row.get(4)?,
             })
         },
     )

@@ -18,6 +18,10 @@ pub(crate) fn answer(message: &[u8]) -> Result<Vec<u8>> {
             let raised = Spi::connect_mut(|client| deed::record(client, &deed));
             serde_json::to_vec(&raised.map_err(internal)?)
         }
+        Message::Open(opening) => {
+            let opened = Spi::connect_mut(|client| deed::record_opening(client, &opening));
+            serde_json::to_vec(&opened.map_err(internal)?)
+        }
         Message::Publish(request) => serde_json::to_vec(&charge_all(&request).map_err(internal)?),
         Message::Show { publication, who } => {
             serde_json::to_vec(&show(&publication, who).map_err(internal)?)

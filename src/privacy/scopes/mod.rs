@@ -15,6 +15,10 @@
 //! ratio than 1. Each cell may be bounded by another view. Which cells there are is not taken from the
 //! rows: one counts whether a row lies there or not.
 //!
+//! A cell may have a budget of its own, less than that of others, as those of a period that was
+//! *opened* with one have: the proof takes each cell by itself, and so the views at its own budget. Opened
+//! periods are disjoint and stay, so that a cell has one budget for good.
+//!
 //! A row that is changed is one row less and another more, as ever: if its new cell is another one,
 //! what was charged to both counts.
 //!

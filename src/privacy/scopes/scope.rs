@@ -32,6 +32,15 @@ impl Period {
         (self.lower.unwrap_or(i64::MIN), self.upper)
     }
 
+    /// What lies in both, None if nothing does.
+    pub fn and(self, other: Period) -> Option<Period> {
+        let upper = match (self.upper, other.upper) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.overlaps(other).then_some(Period { lower: self.lower.max(other.lower), upper })
+    }
+
     pub(super) fn overlaps(self, other: Period) -> bool {
         let begins_before_end = |a: Period, b: Period| b.upper.is_none_or(|end| a.ends().0 < end);
         begins_before_end(self, other) && begins_before_end(other, self)

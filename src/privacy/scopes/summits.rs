@@ -57,6 +57,11 @@ impl Summits {
         Some(Summits { rule: Some(rule), sums })
     }
 
+    /// Whether nothing was charged to parts.
+    pub fn is_empty(&self) -> bool {
+        self.rule.is_none()
+    }
+
     /// Whether that rule tells the same cells apart.
     pub fn are_told_by(&self, rule: &Rule) -> bool {
         self.rule.as_ref().is_none_or(|own| joined(own, rule).is_some())

@@ -88,6 +88,15 @@ fn periods_add_up_where_they_overlap() {
 }
 
 #[test]
+fn periods_have_in_common_what_lies_in_both() {
+    let of = |lower, upper| Period { lower, upper };
+    assert_eq!(of(Some(0), Some(3)).and(of(Some(2), None)), Some(of(Some(2), Some(3))));
+    assert_eq!(of(None, Some(3)).and(of(None, Some(2))), Some(of(None, Some(2))));
+    assert_eq!(of(Some(1), None).and(Period::ALL), Some(of(Some(1), None)));
+    assert_eq!(of(Some(0), Some(3)).and(of(Some(3), Some(5))), None);
+}
+
+#[test]
 fn what_another_table_of_groups_told_apart_counts_everywhere_in_its_periods() {
     let old = |name, lower, upper| (scope(&[name], lower, upper), rule("t", Some("old")), 3);
     let new = rule("t", Some("new"));
@@ -141,6 +150,26 @@ fn random_scope(random: &mut SmallRng) -> Scope {
     Scope { period, ..scope(&region[..depth], None, None) }
 }
 
+/// Disjoint periods with the budgets, in quarters, that their rows have.
+fn random_periods(random: &mut SmallRng) -> Vec<(Period, i128)> {
+    let mut ends: Vec<i64> = (0..=TIMES).filter(|_| random.random_range(0..2) == 0).collect();
+    ends.dedup();
+    let mut opened: Vec<(Period, i128)> = (ends.windows(2))
+        .map(|ends| Period { lower: Some(ends[0]), upper: Some(ends[1]) })
+        .map(|period| (period, random.random_range(2..8)))
+        .collect();
+    if let Some(last) = ends.last().filter(|_| random.random_range(0..2) == 0) {
+        opened.push((Period { lower: Some(*last), upper: None }, 3));
+    }
+    opened
+}
+
+/// Of a period with that budget, in quarters.
+fn limits_there(limits: &Limits, quarters: i128) -> Limits {
+    let room = limits.room - (8 - quarters) * QUARTER;
+    Limits { room, epsilon_budget: quarters as f64 / 4.0, ..*limits }
+}
+
 /// The ledger beside a list of all charges, and every row that there could be. `moves`: whether
 /// tables change. A release whose scope does not hold a row reads the same with it and without: the
 /// product of the other releases' ratios has to be within what the ledger allows. What the ledger
@@ -168,6 +197,7 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
     let (mut sums, mut limits) = (Vec::<ScopeSum>::new(), limits(delta_budget));
     let before = limits;
     let (mut tables, mut groups) = (0, 0);
+    let opened = random_periods(random);
     // what is kept of all cells, as long as it is
     let mut summits = Some(Summits::default());
     for _ in 0..operations {
@@ -243,7 +273,33 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
                 assert_eq!(told.spent.epsilon + everywhere, most, "{scope:?}");
             }
         }
-        if told.exceeds {
+        // an opened period's rows keep its budget, those that lie there by the tables of now
+        let by_now = Rule { regions: rule.and_then(|rule| rule.regions.clone()), ..by.clone() };
+        let too_full = opened.iter().any(|(period, quarters)| {
+            let Some(period) = period.and(scope.period) else { return false };
+            let part = Scope { within: scope.within.clone(), period };
+            let asked = limits_there(&asked, *quarters);
+            let full = of_part.fullest(&part, Some(&by_now), &asked).exceeds;
+            let known = summits.as_ref().filter(|summits| summits.are_told_by(&by_now));
+            assert!(!full || known.is_none_or(|known| known.fullest(&asked).exceeds));
+            full
+        });
+        let fit = opened.iter().all(|(period, quarters)| {
+            let within = Scope { period: *period, ..Scope::ALL };
+            let before = limits_there(&before, *quarters);
+            let mut there = rows
+                .iter()
+                .zip(&spent_of)
+                .filter(|(row, _)| holds(row) && row.is_in(&within, tables, groups));
+            there.all(|(_, spent)| {
+                let mut after = *spent;
+                after += charge;
+                !before.of_cell(after).exceeds
+            })
+        });
+        assert!(too_full || fit, "a row's charges exceed its period's budget: {scope:?} {by:?}");
+        assert!(moves || too_full != fit, "{scope:?}");
+        if told.exceeds || too_full {
             continue;
         }
         for (_, spent) in rows.iter().zip(&mut spent_of).filter(|(row, _)| holds(row)) {
