@@ -158,7 +158,9 @@ fn random_periods(random: &mut SmallRng) -> Vec<(Period, i128)> {
         .map(|ends| Period { lower: Some(ends[0]), upper: Some(ends[1]) })
         .map(|period| (period, random.random_range(2..8)))
         .collect();
-    if let Some(last) = ends.last().filter(|_| random.random_range(0..2) == 0) {
+    // there are rows in it
+    if let Some(last) = ends.last().filter(|last| **last < TIMES && random.random_range(0..2) == 0)
+    {
         opened.push((Period { lower: Some(*last), upper: None }, 3));
     }
     opened
