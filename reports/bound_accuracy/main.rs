@@ -56,7 +56,10 @@ fn measure_and_write(searches: usize, directory: &Path) -> Result<(), Box<dyn Er
         measured.push((bounded, rows?));
         eprintln!("==> {}", bounded.word());
     }
-    Ok(std::fs::write(directory.join("bound-accuracy.md"), report::report(&shapes, &measured, searches))?)
+    Ok(std::fs::write(
+        directory.join("bound-accuracy.md"),
+        report::report(&shapes, &measured, searches),
+    )?)
 }
 
 fn measure(
@@ -114,7 +117,12 @@ struct Errors<'a> {
 }
 
 impl Errors<'_> {
-    fn mean(&mut self, bound: u64, epsilon: f64, words: &mut ChaCha20Rng) -> Result<f64, Box<dyn Error>> {
+    fn mean(
+        &mut self,
+        bound: u64,
+        epsilon: f64,
+        words: &mut ChaCha20Rng,
+    ) -> Result<f64, Box<dyn Error>> {
         if self.bounded != Bounded::Sizes {
             // of Laplace noise around what is left out
             let left_out: f64 =
@@ -122,10 +130,13 @@ impl Errors<'_> {
             let scale = bound as f64 * f64::from(self.rows) / epsilon;
             return Ok(left_out + scale * (-left_out / scale).exp());
         }
-        if let Some((.., mean)) = self.of_releases.iter().find(|one| (one.0, one.1) == (bound, epsilon)) {
+        if let Some((.., mean)) =
+            self.of_releases.iter().find(|one| (one.0, one.1) == (bound, epsilon))
+        {
             return Ok(*mean);
         }
-        let truth: Coco = self.shape.values.iter().map(|size| Run { size: *size, groups: 1 }).collect();
+        let truth: Coco =
+            self.shape.values.iter().map(|size| Run { size: *size, groups: 1 }).collect();
         let mut sum = 0.0;
         for _ in 0..RELEASES {
             let mechanism = HistogramMechanism::new(epsilon, "auto", bound as i64)?;

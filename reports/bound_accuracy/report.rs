@@ -26,8 +26,12 @@ noise hides. What has 20,000 values has them of units, rows or groups; few are 5
     let (mut met, mut all) = (0, 0);
     for (bounded, rows) in measured {
         let what = match bounded {
-            Bounded::Rows => "The error of a count of all rows, of which each unit has so many.".to_string(),
-            Bounded::Amounts => format!("The error of the sum of all amounts, where a unit has {ROWS} rows."),
+            Bounded::Rows => {
+                "The error of a count of all rows, of which each unit has so many.".to_string()
+            }
+            Bounded::Amounts => {
+                format!("The error of the sum of all amounts, where a unit has {ROWS} rows.")
+            }
             Bounded::Sizes => format!(
                 "The earth mover's distance of one histogram, by the default estimator; the mean of {RELEASES} \
                  releases for each bound."
@@ -47,7 +51,11 @@ noise hides. What has 20,000 values has them of units, rows or groups; few are 5
                 all += 1;
                 met += usize::from(ratio <= GOAL);
                 let bold = if ratio > GOAL { "**" } else { "" };
-                let _ = write!(page, " {bold}{ratio:.2}{bold} | {}, {} |", cell.best_bound, cell.chosen);
+                let _ = write!(
+                    page,
+                    " {bold}{ratio:.2}{bold} | {}, {} |",
+                    cell.best_bound, cell.chosen
+                );
             }
             page.push('\n');
         }

@@ -33,9 +33,9 @@ pub fn candidates(
         let above: f64 = estimates[beyond.clone()].iter().sum();
         let clipping = match bounded {
             Bounded::Sizes => above,
-            Bounded::Rows | Bounded::Amounts => beyond
-                .map(|class| estimates[class] * (grid.middle(class) - bound as f64))
-                .sum(),
+            Bounded::Rows | Bounded::Amounts => {
+                beyond.map(|class| estimates[class] * (grid.middle(class) - bound as f64)).sum()
+            }
         };
         let noise = bounded.noise(bound, rows, release_epsilon);
         Candidate { bound, above, clipping, noise, chosen: false }

@@ -195,7 +195,11 @@ mod tests {
             (f64::NAN, None, "epsilon must be a positive, finite number, got NaN"),
             (1e-12, None, "epsilon 0.000000000001 leads to"),
             (1.0, Some(0.0), "release_epsilon must be a positive, finite number, got 0"),
-            (1.0, Some(f64::INFINITY), "release_epsilon must be a positive, finite number, got inf"),
+            (
+                1.0,
+                Some(f64::INFINITY),
+                "release_epsilon must be a positive, finite number, got inf",
+            ),
         ] {
             let error = BoundSearch::new(Bounded::Sizes, epsilon, release, 1).unwrap_err();
             assert!(error.to_string().starts_with(message), "{error}");

@@ -66,8 +66,13 @@ impl Dataset {
         chosen.ok_or_else(|| self.not_chosen(bounded, column))
     }
 
-    fn not_chosen(&self, bounded: Bounded, column: Option<&str>) -> pgrx::pg_sys::panic::ErrorReport {
-        let column = column.map_or(String::new(), |column| format!(", amount => {}", quote_literal(column)));
+    fn not_chosen(
+        &self,
+        bounded: Bounded,
+        column: Option<&str>,
+    ) -> pgrx::pg_sys::panic::ErrorReport {
+        let column =
+            column.map_or(String::new(), |column| format!(", amount => {}", quote_literal(column)));
         let call = format!(
             "dp_find_bound({}, '{}', epsilon => 0.2{column}, name => 'bound')",
             quote_literal(&self.name),

@@ -40,7 +40,9 @@ impl Source {
         }
         if self.size_column.is_some() {
             return Err(invalid(
-                format!("bound: the rows of dataset \"{dataset}\" are chosen when they are counted"),
+                format!(
+                    "bound: the rows of dataset \"{dataset}\" are chosen when they are counted"
+                ),
                 "A dataset with leaves or size_column declares their bound as a number.",
             ));
         }

@@ -63,7 +63,7 @@ fn dp_find_bound(
     let search = BoundSearch::new(bounded, required(epsilon, "epsilon")?, release_epsilon, rows)
         .map_err(unfit)?;
 
-    // which is asked for and, as the ledger shows it, whether 'auto' means what is chosen from now on
+    // what is asked for and, as the ledger shows it, whether 'auto' means what is chosen from now on
     let mut about = Map::new();
     about.insert("bound".into(), bounded.word().into());
     if let Some(amounts) = &amounts {
@@ -128,7 +128,10 @@ fn told(candidate: &Candidate, amounts: Option<&Amounts>) -> FoundBound {
 fn bounded(word: &str) -> Result<Bounded> {
     Bounded::parse(word).ok_or_else(|| {
         let words = Bounded::ALL.map(Bounded::word).join(", ");
-        invalid(format!("bound must be one of {words}, got \"{word:.40}\""), "It is an argument's name.")
+        invalid(
+            format!("bound must be one of {words}, got \"{word:.40}\""),
+            "It is an argument's name.",
+        )
     })
 }
 

@@ -11,9 +11,9 @@ use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::release::named::{HierarchyRelease, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::pg::values::bound::Bound;
 use crate::pg::server::settings::{threads, with_own_search_path};
 use crate::pg::server::state::workers_of_session;
+use crate::pg::values::bound::Bound;
 use pgrx::prelude::*;
 use serde_json::{Map, json};
 

@@ -2,11 +2,12 @@
 //! again.
 
 use super::content::{
-    Content, StoredBound, StoredNumbers, StoredRange, StoredRectangle, StoredRegion, StoredRegionSums, StoredSum,
+    Content, StoredBound, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
+    StoredRegionSums, StoredSum,
 };
 use super::stored::{
-    FoundBound, ReleasedRegions, read_answers, read_bounds, read_found_regions, read_grid, read_ranges, read_region_ranges,
-    read_region_sums, read_regions,
+    FoundBound, ReleasedRegions, read_answers, read_bounds, read_found_regions, read_grid,
+    read_ranges, read_region_ranges, read_region_sums, read_regions,
 };
 use crate::hierarchy::KeptNumbers;
 use crate::pg::errors::{Result, checked_name, invalid};
