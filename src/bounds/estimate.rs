@@ -2,16 +2,19 @@
 //!
 //! Far up nearly all classes are empty, and there are many: their noise, times values of thousands,
 //! would decide. So a count far above all others is believed only if noise hardly gets there, the
-//! less the farther away it is: a false belief costs noise in proportion to the bound, and a chance
-//! that falls as that grows keeps this cost even.
+//! less the farther away it is: a false belief costs noise in proportion to the bound, and its chance
+//! falls faster than that grows.
 //!
 //! Above the last class that is believed a tail goes on that noise hides. What it could be is weighed
-//! by the noisy counts: power laws that continue the octave below, from the slowest fall to none.
+//! by the noisy counts: power laws that continue the octave below, none of which falls more slowly than
+//! that one does below the octave before, as tails seldom become heavier.
 
 use super::grid::Grid;
 
 /// How many scales of noise a count has to be, at least, to be believed next to others.
 const BELIEVED: f64 = 6.0;
+/// How many more for each natural logarithm of how far away it is.
+const FARTHER: f64 = 1.3;
 /// How many more for each further class that is looked at together.
 const TOGETHER: f64 = 2.0;
 /// At most so many classes are looked at together: two octaves.
@@ -43,7 +46,7 @@ fn last_believed(grid: &Grid, noisy: &[f64], scale: f64) -> usize {
         let most = MOST_TOGETHER.min(class - last);
         let is_believed = (1..=most).any(|together| {
             let sum: f64 = noisy[class + 1 - together..=class].iter().sum();
-            sum > scale * (BELIEVED + farther + TOGETHER * (together - 1) as f64)
+            sum > scale * (BELIEVED + FARTHER * farther + TOGETHER * (together - 1) as f64)
         });
         if is_believed {
             last = class;
@@ -71,17 +74,38 @@ fn tail(grid: &Grid, noisy: &[f64], scale: f64, last: usize, believed: &[f64]) -
         };
         above.clone().map(of_class).collect::<Vec<f64>>()
     });
+    let fall = fall(grid, believed, octave);
+    let steepest = EXPONENTS.len() - 1;
     // log-likelihoods, less that of empty classes
-    let likelihoods = tails.each_ref().map(|tail| {
+    let mut likelihoods = tails.each_ref().map(|tail| {
         let of_class = |(expected, noisy): (&f64, &f64)| noisy.abs() - (noisy - expected).abs();
         tail.iter().zip(&noisy[above.clone()]).map(of_class).sum::<f64>() / scale
     });
+    for (likelihood, exponent) in likelihoods.iter_mut().zip(EXPONENTS).take(steepest) {
+        if exponent < fall {
+            *likelihood = f64::NEG_INFINITY;
+        }
+    }
     let largest = likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights = likelihoods.map(|likelihood| (likelihood - largest).exp());
     let all: f64 = weights.iter().sum();
     let mean =
         |n: usize| tails.iter().zip(&weights).map(|(tail, weight)| tail[n] * weight).sum::<f64>();
     (0..above.len()).map(|n| mean(n) / all).collect()
+}
+
+/// The exponent by which the last octave that is believed is less than the one before it; 0 where that
+/// cannot be told.
+fn fall(grid: &Grid, believed: &[f64], octave: usize) -> f64 {
+    let last = believed.len() - 1;
+    let middle = last - octave;
+    let first = middle.saturating_sub(octave);
+    let mass = |classes: &[f64]| classes.iter().sum::<f64>();
+    let (before, after) = (mass(&believed[first + 1..=middle]), mass(&believed[middle + 1..]));
+    if first == middle || before <= 0.0 || after <= 0.0 {
+        return 0.0;
+    }
+    (before / after).ln() / (grid.upper(middle) / grid.upper(first)).ln()
 }
 
 #[cfg(test)]
@@ -125,9 +149,9 @@ mod tests {
             estimate(&grid, &counts(&grid, &[(0, 10_000), (class, count)]), 10.0)[class]
                 == count as f64
         };
-        // 60 and 10 ln 4, 10 ln 2^30
-        assert!(is_believed(near, 75) && !is_believed(near, 73));
-        assert!(is_believed(far, 270) && !is_believed(far, 260));
+        // 60 and 13 ln 4, 13 ln 2^30
+        assert!(is_believed(near, 79) && !is_believed(near, 77));
+        assert!(is_believed(far, 331) && !is_believed(far, 330));
         // some small ones together
         let together = counts(&grid, &[(0, 10_000), (3, 40), (4, 40), (5, 40), (6, 40)]);
         assert_eq!(estimate(&grid, &together, 10.0)[6], 40.0);

@@ -8,7 +8,7 @@ use crate::privacy::replay::Replayed;
 const EPSILON: f64 = 1.0;
 
 fn check(bounded: Bounded, rows: u32, pairs: &[(Vec<u64>, Vec<u64>)]) {
-    let name = format!("search for {}, unit of {rows}", bounded.word());
+    let name = format!("found {}, unit of {rows}", bounded.word());
     let mut replayed = Replayed::of_epsilon(&name, EPSILON);
     for (one, other) in pairs {
         replayed.pair(one, other, |values| {
@@ -43,7 +43,7 @@ fn tables(values: usize, most: u64) -> Vec<Vec<u64>> {
 
 /// A unit more, with all of its rows, however many.
 #[test]
-fn a_unit_is_in_one_class() {
+fn no_numbers_of_rows_are_farther_apart_than_is_charged() {
     let rows = [1, 2, 3, 5, 9, 1000, 1_000_000, 2_000_000];
     let more = |table: &Vec<u64>| rows.map(|rows| (table.clone(), [&table[..], &[rows]].concat()));
     let pairs: Vec<_> = tables(3, 7).iter().flat_map(more).collect();
@@ -54,7 +54,7 @@ fn a_unit_is_in_one_class() {
 
 /// As many rows as a unit has, of any amounts.
 #[test]
-fn each_row_of_a_unit_is_in_one_class() {
+fn no_amounts_are_farther_apart_than_is_charged() {
     for rows in 1..=3 {
         let tables = tables(2, 5);
         let units = tables_of(rows, &[0, 1, 2, 7, 100, u64::MAX]);
@@ -68,7 +68,7 @@ fn each_row_of_a_unit_is_in_one_class() {
 
 /// As many entities as a unit has, each in any group, also in one that appears with it.
 #[test]
-fn each_entity_of_a_unit_is_in_one_layer() {
+fn no_sizes_are_farther_apart_than_is_charged() {
     for entities in 1..=3u32 {
         let mut pairs = Vec::new();
         for table in tables(3, 7) {

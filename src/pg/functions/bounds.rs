@@ -63,7 +63,7 @@ fn dp_find_bound(
     let search = BoundSearch::new(bounded, required(epsilon, "epsilon")?, release_epsilon, rows)
         .map_err(unfit)?;
 
-    // which is asked for and, as the ledger shows it, whether 'auto' means what is chosen from now on
+    // what is asked for and, as the ledger shows it, whether 'auto' means what is chosen from now on
     let mut about = Map::new();
     about.insert("bound".into(), bounded.word().into());
     if let Some(amounts) = &amounts {
