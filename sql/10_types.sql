@@ -178,9 +178,16 @@ CREATE FUNCTION @extschema@.dp_bound_in(cstring) RETURNS @extschema@.dp_bound
     AS 'MODULE_PATHNAME', 'dp_bound_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION @extschema@.dp_bound_out(@extschema@.dp_bound) RETURNS cstring
     AS 'MODULE_PATHNAME', 'dp_bound_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_bound_recv(internal) RETURNS @extschema@.dp_bound
+    AS 'int8recv' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_bound_send(@extschema@.dp_bound) RETURNS bytea
+    AS 'int8send' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE @extschema@.dp_bound (
-    INPUT = @extschema@.dp_bound_in, OUTPUT = @extschema@.dp_bound_out, LIKE = bigint
+    INPUT = @extschema@.dp_bound_in, OUTPUT = @extschema@.dp_bound_out,
+    RECEIVE = @extschema@.dp_bound_recv, SEND = @extschema@.dp_bound_send, LIKE = bigint
 );
+COMMENT ON FUNCTION @extschema@.dp_bound_recv(internal) IS 'binary input of dp_bound, as of bigint';
+COMMENT ON FUNCTION @extschema@.dp_bound_send(@extschema@.dp_bound) IS 'binary output of dp_bound, as of bigint';
 COMMENT ON TYPE @extschema@.dp_bound IS 'a whole number, or ''auto'' for what dp_find_bound has chosen';
 COMMENT ON FUNCTION @extschema@.dp_bound_in(cstring) IS 'text input of dp_bound';
 COMMENT ON FUNCTION @extschema@.dp_bound_out(@extschema@.dp_bound) IS 'text output of dp_bound';
@@ -196,9 +203,16 @@ CREATE FUNCTION @extschema@.dp_amount_in(cstring) RETURNS @extschema@.dp_amount
     AS 'MODULE_PATHNAME', 'dp_amount_in_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION @extschema@.dp_amount_out(@extschema@.dp_amount) RETURNS cstring
     AS 'MODULE_PATHNAME', 'dp_amount_out_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_amount_recv(internal, oid, integer) RETURNS @extschema@.dp_amount
+    AS 'numeric_recv' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION @extschema@.dp_amount_send(@extschema@.dp_amount) RETURNS bytea
+    AS 'numeric_send' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE @extschema@.dp_amount (
-    INPUT = @extschema@.dp_amount_in, OUTPUT = @extschema@.dp_amount_out, LIKE = numeric
+    INPUT = @extschema@.dp_amount_in, OUTPUT = @extschema@.dp_amount_out,
+    RECEIVE = @extschema@.dp_amount_recv, SEND = @extschema@.dp_amount_send, LIKE = numeric
 );
+COMMENT ON FUNCTION @extschema@.dp_amount_recv(internal, oid, integer) IS 'binary input of dp_amount, as of numeric';
+COMMENT ON FUNCTION @extschema@.dp_amount_send(@extschema@.dp_amount) IS 'binary output of dp_amount, as of numeric';
 COMMENT ON TYPE @extschema@.dp_amount IS 'a number, or ''auto'' for what dp_find_bound has chosen';
 COMMENT ON FUNCTION @extschema@.dp_amount_in(cstring) IS 'text input of dp_amount';
 COMMENT ON FUNCTION @extschema@.dp_amount_out(@extschema@.dp_amount) IS 'text output of dp_amount';

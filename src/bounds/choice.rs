@@ -1,8 +1,8 @@
 //! Which candidate is best, by what it leaves out and the noise that it brings.
 
+use super::bounded::Bounded;
 use super::estimate::estimate;
 use super::grid::Grid;
-use super::search::Bounded;
 
 /// A bound that could be chosen, as the noisy counts tell of it.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,16 +23,18 @@
 //! Where more counts than an `i64` holds, it stays there: what two neighbours count is no farther apart
 //! then. What was counted gets discrete Laplace noise of that sensitivity; the rest is post-processing.
 
+mod bounded;
 mod choice;
 mod error;
 mod estimate;
 mod grid;
 mod search;
 
+pub use bounded::Bounded;
 pub use choice::{Candidate, candidates};
 pub use error::BoundError;
 pub use grid::{Grid, Tally};
-pub use search::{BoundSearch, Bounded};
+pub use search::BoundSearch;
 
 #[cfg(test)]
 mod replay;

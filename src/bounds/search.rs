@@ -1,83 +1,13 @@
 //! The search for a bound, as a mechanism that is charged.
 
+use super::bounded::Bounded;
 use super::choice::{Candidate, candidates};
 use super::error::BoundError;
 use super::grid::{Grid, Tally};
 use crate::charge::{Cost, Costs, Receipt};
-use crate::coco::MAX_SIZE_LIMIT;
 use crate::noise::RandomWords;
 use crate::privacy::{Epsilon, LaplaceMechanism, PrivacyLoss};
 use serde_json::json;
-
-/// What is bounded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bounded {
-    /// Of each unit of privacy, how many are used.
-    Rows,
-    /// Of each row, in units.
-    Amounts,
-    /// Of groups.
-    Sizes,
-}
-
-impl Bounded {
-    /// The largest number of rows of a unit that can be declared.
-    pub const MOST_ROWS: u32 = 1_000_000;
-
-    /// The argument that it is given by.
-    pub fn word(self) -> &'static str {
-        match self {
-            Bounded::Rows => "max_rows_per_unit",
-            Bounded::Amounts => "max_amount",
-            Bounded::Sizes => "max_size",
-        }
-    }
-
-    pub const ALL: [Bounded; 3] = [Bounded::Rows, Bounded::Amounts, Bounded::Sizes];
-
-    pub fn parse(word: &str) -> Option<Bounded> {
-        Bounded::ALL.into_iter().find(|bounded| bounded.word() == word)
-    }
-
-    /// The largest that a release can be asked for with. `rows`: those of a unit that are used.
-    fn most(self, rows: u32) -> u64 {
-        match self {
-            Bounded::Rows => Bounded::MOST_ROWS.into(),
-            // what a unit adds at most has to fit
-            Bounded::Amounts => u64::from(u32::MAX / rows.max(1)),
-            Bounded::Sizes => MAX_SIZE_LIMIT,
-        }
-    }
-
-    /// How far a unit moves what is counted: see the module.
-    fn sensitivity(self, rows: u32) -> u64 {
-        match self {
-            Bounded::Rows => 1,
-            Bounded::Amounts | Bounded::Sizes => rows.into(),
-        }
-    }
-
-    /// What is counted in the classes, for the ledger.
-    fn counted(self) -> &'static str {
-        match self {
-            Bounded::Rows => "units by their number of rows",
-            Bounded::Amounts => "rows by their amount",
-            Bounded::Sizes => "entities by their place in their group",
-        }
-    }
-
-    /// How far off a release with that bound is by its noise, about: the mean magnitude of that of one
-    /// number, which is the bound times the rows of a unit over epsilon. Of sizes the noise of all of
-    /// a histogram, of which smoothing leaves what grows with the square root of its length.
-    pub(super) fn noise(self, bound: u64, rows: u32, epsilon: f64) -> f64 {
-        let (bound, rows) = (bound as f64, f64::from(rows));
-        match self {
-            Bounded::Rows => bound / epsilon,
-            Bounded::Amounts => bound * rows / epsilon,
-            Bounded::Sizes => bound.sqrt() * rows / epsilon,
-        }
-    }
-}
 
 /// A search for a bound. It is carried out by a receipt:
 ///
@@ -205,11 +135,5 @@ mod tests {
             assert!(error.to_string().starts_with(message), "{error}");
             assert!(!error.hint().is_empty());
         }
-    }
-
-    #[test]
-    fn words_are_those_of_the_arguments() {
-        assert_eq!(Bounded::parse("max_size"), Some(Bounded::Sizes));
-        assert_eq!(Bounded::parse("size"), None);
     }
 }

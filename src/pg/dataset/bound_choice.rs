@@ -12,9 +12,6 @@ use crate::pg::values::bound::not_chosen;
 use pgrx::AnyNumeric;
 use pgrx::spi::quote_literal;
 
-/// The most rows of a unit that may be declared.
-pub(crate) const MOST_ROWS: i32 = Bounded::MOST_ROWS as i32;
-
 impl Dataset {
     /// Error: how many rows of a unit are used is still to be chosen.
     pub(super) fn check_bound(&self) -> Result<()> {

@@ -1,9 +1,8 @@
 //! Datasets as the catalog holds them, and who may use them.
 
-use super::bound_choice::MOST_ROWS;
 use super::part::Part;
 use super::relation::Place;
-use super::source::{HiddenGroups, Source};
+use super::source::{HiddenGroups, MOST_ROWS, Source};
 use crate::pg::errors::{Result, error};
 use crate::pg::ledger::account::{Account, ChargedPart, Promise};
 use crate::pg::server::catalog::{execute, read_catalog};

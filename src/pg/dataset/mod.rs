@@ -8,7 +8,7 @@
 
 pub(super) mod asked_part;
 mod bin_reading;
-pub(super) mod bound_choice;
+mod bound_choice;
 mod bound_finding;
 pub(super) mod catalog;
 mod cell_reading;

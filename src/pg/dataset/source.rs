@@ -4,10 +4,14 @@
 
 use super::part::Part;
 use super::relation::{Place, Relation};
+use crate::bounds::Bounded;
 use crate::pg::errors::Result;
 use pgrx::pg_sys::Oid;
 use pgrx::spi::{quote_identifier, quote_literal};
 use std::collections::BTreeSet;
+
+/// The most rows of a unit that may be declared.
+pub(crate) const MOST_ROWS: i32 = Bounded::MOST_ROWS as i32;
 
 /// The tables and columns that a dataset declares.
 #[derive(Debug, Clone)]

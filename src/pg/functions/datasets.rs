@@ -1,10 +1,9 @@
 //! Declaring datasets, and taking them back.
 
-use crate::pg::dataset::bound_choice::MOST_ROWS;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::part::Part;
 use crate::pg::dataset::relation::Place;
-use crate::pg::dataset::source::{HiddenGroups, Source};
+use crate::pg::dataset::source::{HiddenGroups, MOST_ROWS, Source};
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
