@@ -16,19 +16,24 @@ CREATE TABLE kind (kind text, ends_well boolean);
 INSERT INTO kind VALUES
     ('release', true), ('release', false), ('named', true), ('named', false), ('rolled back', true), ('invalid', false),
     ('publication', true), ('publication', false), ('plan', true), ('plan', false), ('grant', true), ('revoke', true), ('smallest', true),
-    ('deed', true), ('drop', true), ('deed of others', false);
+    ('deed', true), ('drop', true), ('deed of others', false), ('period', true), ('period', false), ('period''s deed', true),
+    ('period''s deed', false);
 CREATE TABLE done (kind text, code text, n bigint, PRIMARY KEY (kind, code));
 CREATE TABLE difference (n bigint, what text, found text, expected text);
 
 -- The model: of each dataset twelve cells, three states by four quarters.
 CREATE TYPE charge AS (cells int[], epsilon numeric, delta numeric, rho float8, least numeric, least_rho float8, releases int,
-                       of_part boolean);
+                       of_part boolean, first int, last int);
 CREATE TABLE dataset (
     name text PRIMARY KEY, budget numeric, delta_budget numeric, smallest numeric,
     epsilon numeric[] DEFAULT array_fill(0::numeric, '{12}'), delta numeric[] DEFAULT array_fill(0::numeric, '{12}'),
     rho float8[] DEFAULT array_fill(0::float8, '{12}'), releases int DEFAULT 0, entries int DEFAULT 0);
+-- Of a role that it was granted to, with what it spent, also by the quarters that it was spent on.
 CREATE TABLE access (dataset text, role text, epsilon_limit numeric, spent numeric DEFAULT 0, revoked boolean, require_name boolean,
-                     PRIMARY KEY (dataset, role));
+                     period_limit numeric, delta_limit numeric, delta_spent numeric DEFAULT 0, PRIMARY KEY (dataset, role));
+CREATE TABLE spent_in (dataset text, role text, first int, last int, epsilon numeric, PRIMARY KEY (dataset, role, first, last));
+-- Periods with budgets of their own, NULL for the dataset's.
+CREATE TABLE opened (dataset text, first int, last int, budget numeric, delta_budget numeric, PRIMARY KEY (dataset, first, last));
 CREATE TABLE stored (dataset text, name text, arguments text, PRIMARY KEY (dataset, name));
 -- The loss in zCDP of Gaussian noise, which is not the ledger's to find out: as a first release of each kind was charged.
 CREATE TABLE gaussian (epsilon numeric, delta numeric, rho float8);
@@ -64,6 +69,7 @@ CREATE FUNCTION charged(of text, by_role text, c charge) RETURNS text LANGUAGE p
 DECLARE
     d dataset;
     a access;
+    o opened;
 BEGIN
     SELECT * INTO d FROM dataset WHERE name = of;
     FOR i IN 1..12 LOOP
@@ -76,17 +82,36 @@ BEGIN
             END IF;
         END IF;
     END LOOP;
+    FOR o IN SELECT * FROM opened AS x WHERE x.dataset = of LOOP
+        FOR i IN 1..12 LOOP
+            IF i = ANY (c.cells) AND (i - 1) % 4 BETWEEN o.first AND o.last
+               AND NOT fits(d.epsilon[i], d.delta[i], d.rho[i], coalesce(o.budget, d.budget), coalesce(o.delta_budget, d.delta_budget)) THEN
+                RETURN '53400';
+            END IF;
+        END LOOP;
+    END LOOP;
     IF by_role <> 'dp_test_owner' THEN
         SELECT * INTO a FROM access AS x WHERE x.dataset = of AND x.role = by_role;
-        IF a.epsilon_limit IS NULL AND c.of_part THEN
+        IF a.epsilon_limit IS NULL AND c.of_part
+           AND (a.period_limit IS NULL OR c.first IS NULL
+                OR EXISTS (SELECT FROM generate_series(c.first, c.last) AS q
+                            WHERE NOT EXISTS (SELECT FROM opened AS x WHERE x.dataset = of AND q BETWEEN x.first AND x.last))) THEN
             RETURN '42501';
-        ELSIF a.spent + c.epsilon > a.epsilon_limit THEN
+        ELSIF a.spent + c.epsilon > a.epsilon_limit OR a.delta_spent + c.delta > a.delta_limit THEN
+            RETURN '53400';
+        ELSIF EXISTS (SELECT FROM opened AS x
+                       WHERE x.dataset = of AND (c.first IS NULL OR c.first <= x.last AND x.first <= c.last)
+                         AND c.epsilon + coalesce((SELECT sum(s.epsilon) FROM spent_in AS s
+                                                    WHERE s.dataset = of AND s.role = by_role AND s.first <= x.last AND x.first <= s.last), 0)
+                             > a.period_limit) THEN
             RETURN '53400';
         ELSIF c.least < d.smallest
               OR bound(c.least_rho * least(d.budget / d.smallest, 1e300)::float8, d.delta_budget) < d.budget::float8 THEN
             RETURN '22023';
         END IF;
-        UPDATE access AS x SET spent = x.spent + c.epsilon WHERE x.dataset = of AND x.role = by_role;
+        UPDATE access AS x SET spent = x.spent + c.epsilon, delta_spent = x.delta_spent + c.delta WHERE x.dataset = of AND x.role = by_role;
+        INSERT INTO spent_in VALUES (of, by_role, coalesce(c.first, 0), coalesce(c.last, 3), c.epsilon)
+            ON CONFLICT (dataset, role, first, last) DO UPDATE SET epsilon = spent_in.epsilon + c.epsilon;
     END IF;
     UPDATE dataset AS x SET epsilon = d.epsilon, delta = d.delta, rho = d.rho, releases = x.releases + c.releases,
                             entries = x.entries + c.releases + (c.least < c.epsilon)::int
@@ -123,8 +148,8 @@ DECLARE
     pure CONSTANT numeric[] := '{0.01,0.02,0.05,0.1,0.25,0.5,0.0001}';
     made int := 0;
     what text; kind text; code text; expected text; by_role text;
-    d dataset; a access; c charge; g gaussian; again stored;
-    state int; first int; last int; called text; arguments text; one text; list jsonb; is_plan boolean; exact float8; at_delta float8;
+    d dataset; a access; c charge; g gaussian; again stored; o opened; spent_before spent_in[];
+    state int; first int; last int; from_quarter int; to_quarter int; called text; arguments text; one text; list jsonb; is_plan boolean; exact float8; at_delta float8;
     amount numeric; dice float8; told record; spent float8;
 BEGIN
     PERFORM setseed((seed::numeric % 10007 / 10007)::float8);
@@ -151,6 +176,8 @@ BEGIN
                 DELETE FROM dataset AS x WHERE x.name = d.name;
                 DELETE FROM access AS x WHERE x.dataset = d.name;
                 DELETE FROM stored AS x WHERE x.dataset = d.name;
+                DELETE FROM opened AS x WHERE x.dataset = d.name;
+                DELETE FROM spent_in AS x WHERE x.dataset = d.name;
             ELSE
                 made := made + 1;
                 d := NULL;
@@ -166,12 +193,15 @@ BEGIN
         ELSIF dice < 0.08 THEN
             kind := CASE WHEN random() < 0.4 THEN 'revoke' ELSE 'grant' END;
             by_role := roles[3 + floor(random() * 3)];
-            a := (d.name, by_role, CASE WHEN random() < 0.7 THEN (ARRAY[0.1, 0.5, 2])[1 + floor(random() * 3)] END, 0, false, random() < 0.5);
+            a := (d.name, by_role, CASE WHEN random() < 0.5 THEN (ARRAY[0.1, 0.5, 2])[1 + floor(random() * 3)] END, 0, false, random() < 0.5,
+                  CASE WHEN random() < 0.5 THEN (ARRAY[0.05, 0.25, 1])[1 + floor(random() * 3)] END,
+                  CASE WHEN random() < 0.3 THEN (ARRAY[0, 2e-8, 1e-6])[1 + floor(random() * 3)] END, 0);
             expected := '00000';
             IF kind = 'grant' THEN
-                what := format('SELECT dp_grant(%L, %L, %s, require_name => %L)', d.name, by_role, coalesce(a.epsilon_limit::text, 'NULL'), a.require_name);
+                what := format('SELECT dp_grant(%L, %L, %s, require_name => %L, period_limit => %s, delta_limit => %s)', d.name, by_role,
+                               coalesce(a.epsilon_limit::text, 'NULL'), a.require_name, coalesce(a.period_limit::text, 'NULL'), coalesce(a.delta_limit::text, 'NULL'));
                 INSERT INTO access SELECT (a).* ON CONFLICT (dataset, role) DO UPDATE
-                   SET epsilon_limit = a.epsilon_limit, revoked = false, require_name = a.require_name;
+                   SET epsilon_limit = a.epsilon_limit, revoked = false, require_name = a.require_name, period_limit = a.period_limit, delta_limit = a.delta_limit;
             ELSE
                 what := format('SELECT dp_revoke(%L, %L)', d.name, by_role);
                 UPDATE access AS x SET revoked = true WHERE x.dataset = d.name AND x.role = by_role AND NOT x.revoked;
@@ -194,6 +224,39 @@ BEGIN
             expected := CASE kind WHEN 'deed' THEN '00000' ELSE '42501' END;
             UPDATE dataset AS x SET budget = x.budget + amount, delta_budget = x.delta_budget + CASE WHEN what LIKE '%e-08%' OR what LIKE '%0.00000001%' THEN 1e-8 ELSE 0 END, entries = x.entries + 1
              WHERE x.name = d.name AND kind = 'deed';
+        ELSIF dice < 0.15 THEN
+            -- a period is opened, or its budget raised
+            first := floor(random() * 4); last := first + floor(random() * (4 - first) * 0.7);
+            SELECT * INTO o FROM opened AS x WHERE x.dataset = d.name ORDER BY random() LIMIT 1;
+            IF o IS NULL OR random() < 0.5 THEN
+                kind := 'period';
+                o := (d.name, first, last, CASE WHEN random() < 0.8 THEN (ARRAY[0.1, 0.25, 1, 5])[1 + floor(random() * 4)] END,
+                      CASE WHEN random() < 0.3 THEN (ARRAY[0, 1e-6, 1e-3])[1 + floor(random() * 3)] END);
+                what := format('SELECT dp_open_period(%L, ''[%s,%s)'', %s, %s)', d.name, first, last + 1, coalesce(o.budget::text, 'NULL'), coalesce(o.delta_budget::text, 'NULL'));
+                expected := CASE
+                    WHEN EXISTS (SELECT FROM opened AS x WHERE x.dataset = d.name AND x.first <= o.last AND o.first <= x.last) THEN '55000'
+                    WHEN o.budget > d.budget OR o.delta_budget > d.delta_budget THEN '22023'
+                    WHEN EXISTS (SELECT FROM generate_series(1, 12) AS i WHERE (i - 1) % 4 BETWEEN o.first AND o.last
+                                    AND NOT fits(d.epsilon[i], d.delta[i], d.rho[i], coalesce(o.budget, d.budget), coalesce(o.delta_budget, d.delta_budget))) THEN '22023'
+                    ELSE '00000' END;
+                IF expected = '00000' THEN
+                    INSERT INTO opened SELECT (o).*;
+                    UPDATE dataset AS x SET entries = x.entries + 1 WHERE x.name = d.name;
+                END IF;
+            ELSE
+                kind := 'period''s deed'; amount := (ARRAY[0.1, 0.25, 1])[1 + floor(random() * 3)];
+                IF random() < 0.2 THEN
+                    from_quarter := first; to_quarter := last; o := NULL;
+                    SELECT * INTO o FROM opened AS x WHERE (x.dataset, x.first, x.last) = (d.name, from_quarter, to_quarter);
+                END IF;
+                what := format('SELECT dp_raise_budget(%L, ''more'', %s, period => ''[%s,%s)'')', d.name, amount, coalesce(o.first, first), coalesce(o.last, last) + 1);
+                expected := CASE WHEN o IS NULL THEN '42704' WHEN o.budget IS NULL OR o.budget + amount > d.budget THEN '55000' ELSE '00000' END;
+                IF expected = '00000' THEN
+                    UPDATE opened AS x SET budget = x.budget + amount WHERE (x.dataset, x.first, x.last) = (o.dataset, o.first, o.last);
+                    UPDATE dataset AS x SET entries = x.entries + 1 WHERE x.name = d.name;
+                END IF;
+            END IF;
+            code := outcome('dp_test_owner', what, random() < 0.3);
         ELSIF dice < 0.20 THEN
             -- nothing of it reaches the ledger
             kind := 'invalid';
@@ -224,7 +287,7 @@ BEGIN
             expected := CASE WHEN denied(d.name, by_role, true) IS NOT NULL THEN '42704' END;
             IF expected IS NULL THEN
                 c := (cells(state, NULL, NULL), amount, 0, amount * tanh(amount::float8 / 2), amount, amount * tanh(amount::float8 / 2), 1,
-                      state IS NOT NULL);
+                      state IS NOT NULL, NULL, NULL);
                 IF is_plan THEN
                     -- of which there are tests of its own
                     SELECT p.epsilon_exact INTO exact FROM dp_plan_cost(d.name, list, at_delta) AS p;
@@ -234,6 +297,7 @@ BEGIN
                     c.epsilon := exact::numeric; c.delta := at_delta::numeric; c.rho := 20 * c.rho; c.releases := 20;
                 END IF;
                 a := NULL;
+                spent_before := ARRAY(SELECT x FROM spent_in AS x WHERE x.dataset = d.name AND x.role = by_role);
                 SELECT * INTO a FROM access AS x WHERE x.dataset = d.name AND x.role = by_role;
                 FOR i IN 1 .. CASE WHEN is_plan THEN 1 ELSE jsonb_array_length(list) END LOOP
                     expected := charged(d.name, by_role, c);
@@ -242,7 +306,9 @@ BEGIN
                 IF expected <> '00000' THEN
                     -- all or none
                     UPDATE dataset AS x SET epsilon = d.epsilon, delta = d.delta, rho = d.rho, releases = d.releases, entries = d.entries WHERE x.name = d.name;
-                    UPDATE access AS x SET spent = a.spent WHERE x.dataset = a.dataset AND x.role = a.role;
+                    UPDATE access AS x SET spent = a.spent, delta_spent = a.delta_spent WHERE x.dataset = a.dataset AND x.role = a.role;
+                    DELETE FROM spent_in AS x WHERE x.dataset = d.name AND x.role = by_role;
+                    INSERT INTO spent_in SELECT * FROM unnest(spent_before);
                 END IF;
             END IF;
             code := outcome(by_role, what, random() < 0.2);
@@ -254,10 +320,10 @@ BEGIN
             last := first + floor(random() * (4 - first));
             amount := pure[1 + floor(random() * 7)];
             c := (cells(state, first, last), amount, 0, amount * tanh(amount::float8 / 2), amount, amount * tanh(amount::float8 / 2), 1,
-                  state IS NOT NULL OR first IS NOT NULL);
+                  state IS NOT NULL OR first IS NOT NULL, first, last);
             IF random() < 0.2 THEN
                 SELECT * INTO g FROM gaussian AS x ORDER BY random() LIMIT 1;
-                c := (c.cells, g.epsilon, g.delta, g.rho, g.epsilon, g.rho, 1, c.of_part);
+                c := (c.cells, g.epsilon, g.delta, g.rho, g.epsilon, g.rho, 1, c.of_part, first, last);
             END IF;
             called := CASE kind WHEN 'named' THEN 'n' || floor(random() * 30) END;
             arguments := format('%s, %s, method => %L, within => %L, period => %s', c.epsilon, c.delta, CASE WHEN c.delta = 0 THEN 'flat' ELSE 'cascade' END,
