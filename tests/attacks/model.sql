@@ -23,7 +23,7 @@ CREATE TABLE difference (n bigint, what text, found text, expected text);
 
 -- The model: of each dataset twelve cells, three states by four quarters.
 CREATE TYPE charge AS (cells int[], epsilon numeric, delta numeric, rho float8, least numeric, least_rho float8, releases int,
-                       of_part boolean, first int, last int);
+                       of_part boolean, first int, last int, is_plan boolean);
 CREATE TABLE dataset (
     name text PRIMARY KEY, budget numeric, delta_budget numeric, smallest numeric,
     epsilon numeric[] DEFAULT array_fill(0::numeric, '{12}'), delta numeric[] DEFAULT array_fill(0::numeric, '{12}'),
@@ -77,7 +77,8 @@ BEGIN
             d.epsilon[i] := d.epsilon[i] + c.epsilon;
             d.delta[i] := d.delta[i] + c.delta;
             d.rho[i] := d.rho[i] + c.rho;
-            IF NOT fits(d.epsilon[i], d.delta[i], d.rho[i], d.budget, d.delta_budget) THEN
+            IF NOT fits(d.epsilon[i], d.delta[i], d.rho[i], d.budget, d.delta_budget)
+               OR c.is_plan AND d.delta[i] > d.delta_budget / 2 THEN
                 RETURN '53400';
             END IF;
         END IF;
@@ -85,14 +86,15 @@ BEGIN
     FOR o IN SELECT * FROM opened AS x WHERE x.dataset = of LOOP
         FOR i IN 1..12 LOOP
             IF i = ANY (c.cells) AND (i - 1) % 4 BETWEEN o.first AND o.last
-               AND NOT fits(d.epsilon[i], d.delta[i], d.rho[i], coalesce(o.budget, d.budget), coalesce(o.delta_budget, d.delta_budget)) THEN
+               AND (NOT fits(d.epsilon[i], d.delta[i], d.rho[i], coalesce(o.budget, d.budget), coalesce(o.delta_budget, d.delta_budget))
+                    OR c.is_plan AND d.delta[i] > coalesce(o.delta_budget, d.delta_budget) / 2) THEN
                 RETURN '53400';
             END IF;
         END LOOP;
     END LOOP;
     IF by_role <> 'dp_test_owner' THEN
         SELECT * INTO a FROM access AS x WHERE x.dataset = of AND x.role = by_role;
-        IF a.epsilon_limit IS NULL AND c.of_part
+        IF a.epsilon_limit IS NULL AND (c.of_part OR a.period_limit IS NOT NULL)
            AND (a.period_limit IS NULL OR c.first IS NULL
                 OR EXISTS (SELECT FROM generate_series(c.first, c.last) AS q
                             WHERE NOT EXISTS (SELECT FROM opened AS x WHERE x.dataset = of AND q BETWEEN x.first AND x.last))) THEN
@@ -287,14 +289,14 @@ BEGIN
             expected := CASE WHEN denied(d.name, by_role, true) IS NOT NULL THEN '42704' END;
             IF expected IS NULL THEN
                 c := (cells(state, NULL, NULL), amount, 0, amount * tanh(amount::float8 / 2), amount, amount * tanh(amount::float8 / 2), 1,
-                      state IS NOT NULL, NULL, NULL);
+                      state IS NOT NULL, NULL, NULL, false);
                 IF is_plan THEN
                     -- of which there are tests of its own
                     SELECT p.epsilon_exact INTO exact FROM dp_plan_cost(d.name, list, at_delta) AS p;
                     is_plan := exact < 0.99 * 20 * amount;
                 END IF;
                 IF is_plan THEN
-                    c.epsilon := exact::numeric; c.delta := at_delta::numeric; c.rho := 20 * c.rho; c.releases := 20;
+                    c.epsilon := exact::numeric; c.delta := at_delta::numeric; c.rho := 20 * c.rho; c.releases := 20; c.is_plan := true;
                 END IF;
                 a := NULL;
                 spent_before := ARRAY(SELECT x FROM spent_in AS x WHERE x.dataset = d.name AND x.role = by_role);
@@ -320,10 +322,10 @@ BEGIN
             last := first + floor(random() * (4 - first));
             amount := pure[1 + floor(random() * 7)];
             c := (cells(state, first, last), amount, 0, amount * tanh(amount::float8 / 2), amount, amount * tanh(amount::float8 / 2), 1,
-                  state IS NOT NULL OR first IS NOT NULL, first, last);
+                  state IS NOT NULL OR first IS NOT NULL, first, last, false);
             IF random() < 0.2 THEN
                 SELECT * INTO g FROM gaussian AS x ORDER BY random() LIMIT 1;
-                c := (c.cells, g.epsilon, g.delta, g.rho, g.epsilon, g.rho, 1, c.of_part, first, last);
+                c := (c.cells, g.epsilon, g.delta, g.rho, g.epsilon, g.rho, 1, c.of_part, first, last, false);
             END IF;
             called := CASE kind WHEN 'named' THEN 'n' || floor(random() * 30) END;
             arguments := format('%s, %s, method => %L, within => %L, period => %s', c.epsilon, c.delta, CASE WHEN c.delta = 0 THEN 'flat' ELSE 'cascade' END,

@@ -75,12 +75,6 @@ impl Dataset {
     /// Error: periods of the dataset cannot have budgets or limits of their own, which `argument`
     /// asks for.
     pub(crate) fn check_periods(&self, argument: &str) -> Result<()> {
-        if self.source.period.is_none() {
-            return Err(invalid(
-                format!("{argument}: dataset \"{}\" has no period column", self.name),
-                "Declare it with dp_create_dataset(..., period_column => '...').",
-            ));
-        }
         if self.source.privacy_unit.is_some() {
             return Err(invalid(
                 format!("{argument}: dataset \"{}\" has a privacy_unit", self.name),
@@ -88,12 +82,18 @@ impl Dataset {
                  The dataset has one budget.",
             ));
         }
+        if self.source.period.is_none() {
+            return Err(invalid(
+                format!("{argument}: dataset \"{}\" has no period column", self.name),
+                "Declare it with dp_create_dataset(..., period_column => '...').",
+            ));
+        }
         Ok(())
     }
 
     /// A period that can have a budget of its own.
     ///
-    /// Errors: those of [`check_periods`](Self::check_periods); a range that is empty, or has no end.
+    /// Errors: those of [`check_periods`](Self::check_periods); a range that is empty, or lacks an end.
     pub(crate) fn period_to_open(&self, period: &str) -> Result<OpenPeriod> {
         self.check_periods("period")?;
         let Some(range) = self.period(period)? else {
@@ -104,6 +104,14 @@ impl Dataset {
             ));
         };
         let text = range.text();
+        // it stays for ever, and no later period could be opened
+        if range.ends.lower.is_none() || range.ends.upper.is_none() {
+            return Err(invalid(
+                format!("period must have both ends, got {text}"),
+                "An opened period stays, and no other may overlap it. Such as \
+                 '[2026-01-01,2026-04-01)', the end not included.",
+            ));
+        }
         Ok(OpenPeriod { lower: range.ends.lower, upper: range.ends.upper, text })
     }
 

@@ -68,6 +68,8 @@ impl Plan {
             epsilon: self.cost.epsilon.decimal(),
             delta: self.cost.delta.to_string(),
             rho: self.cost.loss.rho(),
+            // where the sums are no bound it would cost as much as its releases, and its delta
+            may_fail: true,
             parameters: parameters.into(),
             promise: None,
             ..first.clone()

@@ -190,12 +190,12 @@ fn check_limit(
     )?;
     let Some(limit) = limit else { return Ok(Err(Refusal::NoGrant)) };
     // how often a role can ask is to be bounded by what it spends
-    if request.part.is_some() && !limit.has_epsilon {
-        if !limit.has_period {
-            return Ok(Err(Refusal::NoLimit));
-        }
-        if !periods::is_opened(client, request)? {
+    if !limit.has_epsilon {
+        if limit.has_period && !periods::is_opened(client, request)? {
             return Ok(Err(Refusal::NotOpened));
+        }
+        if !limit.has_period && request.part.is_some() {
+            return Ok(Err(Refusal::NoLimit));
         }
     }
     if let Some(left) = limit.epsilon_left {
