@@ -4,7 +4,7 @@
 //! What is asked for by a name that is taken means what it meant then: a later search changes nothing
 //! of a release that is stored, or charged and still to be made.
 
-use super::catalog::{Dataset, RowsBound};
+use super::catalog::Dataset;
 use crate::bounds::Bounded;
 use crate::pg::errors::Result;
 use crate::pg::server::catalog::read_catalog;
@@ -13,20 +13,12 @@ use pgrx::AnyNumeric;
 use pgrx::spi::quote_literal;
 
 impl Dataset {
-    /// Error: how many rows of a unit are used is still to be chosen.
-    pub(super) fn check_bound(&self) -> Result<()> {
-        match self.bound {
-            RowsBound::Declared | RowsBound::Chosen => Ok(()),
-            RowsBound::Awaited => Err(self.not_chosen(Bounded::Rows, None)),
-        }
-    }
-
     /// The size beyond which groups count as that large.
     ///
     /// Error: none was chosen.
     pub(crate) fn chosen_size(&self, name: Option<&str>) -> Result<i64> {
         let chosen = self.chosen(Bounded::Sizes, None, name)?;
-        i64::try_from(chosen).map_err(|_| self.not_chosen(Bounded::Sizes, None))
+        i64::try_from(chosen).map_err(|_| not_chosen(Bounded::Sizes.word(), &self.name, None))
     }
 
     /// The largest amount of a column.
@@ -60,21 +52,6 @@ impl Dataset {
             chosen = row.get(1);
             Ok(())
         })?;
-        chosen.ok_or_else(|| self.not_chosen(bounded, column))
-    }
-
-    fn not_chosen(
-        &self,
-        bounded: Bounded,
-        column: Option<&str>,
-    ) -> pgrx::pg_sys::panic::ErrorReport {
-        let column =
-            column.map_or(String::new(), |column| format!(", amount => {}", quote_literal(column)));
-        let call = format!(
-            "dp_find_bound({}, '{}', epsilon => 0.2{column}, name => 'bound')",
-            quote_literal(&self.name),
-            bounded.word()
-        );
-        not_chosen(bounded.word(), &self.name, &call)
+        chosen.ok_or_else(|| not_chosen(bounded.word(), &self.name, column))
     }
 }

@@ -3,12 +3,14 @@
 use super::part::Part;
 use super::relation::Place;
 use super::source::{HiddenGroups, MOST_ROWS, Source};
+use crate::bounds::Bounded;
 use crate::pg::errors::{Result, error};
 use crate::pg::ledger::account::{Account, ChargedPart, Promise};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, as_reader, may_read_some};
 use crate::pg::server::select::as_of_now;
 use crate::pg::server::state::current_role;
+use crate::pg::values::bound::not_chosen;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -30,7 +32,7 @@ pub(crate) struct Dataset {
     /// Whether they were counted.
     has_leaves: bool,
     /// Where the bound on a unit's rows comes from.
-    pub(super) bound: RowsBound,
+    bound: RowsBound,
     /// Of all these tables, when they were declared or last confirmed.
     fingerprint: String,
 }
@@ -44,7 +46,7 @@ struct Grant {
 
 /// Where the bound on a unit's rows comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowsBound {
+enum RowsBound {
     Declared,
     /// By `dp_find_bound`.
     Chosen,
@@ -87,6 +89,14 @@ impl Dataset {
             return Err(denied(name, "Its owner can let your role release: dp_grant."));
         }
         Ok(dataset)
+    }
+
+    /// Error: how many rows of a unit are used is still to be chosen.
+    fn check_bound(&self) -> Result<()> {
+        match self.bound {
+            RowsBound::Declared | RowsBound::Chosen => Ok(()),
+            RowsBound::Awaited => Err(not_chosen(Bounded::Rows.word(), &self.name, None)),
+        }
     }
 
     /// Whether the current role has the rights of its owner, and needs no grant.

@@ -9,6 +9,7 @@ use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
 use std::ffi::{CStr, CString};
 
 const AUTO: &str = "auto";
@@ -93,15 +94,19 @@ fn dp_amount_out(value: AnyNumeric) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// What is refused where nothing was chosen yet. `call`: that of `dp_find_bound`.
-pub(crate) fn not_chosen(argument: &str, dataset: &str, call: &str) -> ErrorReport {
+/// What is refused where nothing was chosen yet. `column`: of amounts.
+pub(crate) fn not_chosen(argument: &str, dataset: &str, column: Option<&str>) -> ErrorReport {
+    let amount = |column| format!(", amount => {}", quote_literal(column));
     error(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("{argument}: no bound was chosen yet for dataset \"{dataset}\""),
     )
     .set_hint(format!(
         "Nothing was spent. Its owner has one chosen under a name, with about a fifth of what the \
-         release will have: SELECT * FROM {call}."
+         release will have: SELECT * FROM dp_find_bound({}, '{argument}', epsilon => 0.2{}, \
+         name => 'bound').",
+        quote_literal(dataset),
+        column.map(amount).unwrap_or_default(),
     ))
 }
 
