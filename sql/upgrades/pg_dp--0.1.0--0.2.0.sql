@@ -250,7 +250,8 @@ COMMENT ON TABLE dp.scope IS
 CREATE TABLE dp.period (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     dataset bigint NOT NULL REFERENCES dp.dataset,
-    period int8range NOT NULL CHECK (NOT isempty(period)), -- as the column's values are stored
+    period int8range NOT NULL CHECK (NOT (isempty(period) OR lower_inf(period) OR upper_inf(period))), -- as the
+                             -- column's values are stored
     period_text text NOT NULL,
     epsilon_budget numeric CHECK (epsilon_budget > 0), -- NULL for that of the dataset
     delta_budget numeric CHECK (delta_budget >= 0)

@@ -74,12 +74,14 @@ fn dp_find_bound(
     parameters.insert("epsilon".into(), json!(epsilon));
     parameters.insert("release_epsilon".into(), json!(search.release_epsilon()));
     let promise = promised(name, Some(dataset_name), parameters.into())?;
-    about.insert("kept".into(), (promise.is_some() && dataset.is_own()).into());
-    let is_unnamed = promise.is_none();
+    let is_kept = promise.is_some() && dataset.is_own();
+    about.insert("kept".into(), is_kept.into());
     let asked = Asked::new(&dataset, &progress, promise, about);
     let found = asked.once(|asked| find(asked, bounded, search, amounts.as_ref()))?;
-    if is_unnamed {
-        pgrx::notice!("'auto' means what is chosen under a name: this choice is not kept");
+    if !is_kept {
+        pgrx::notice!(
+            "'auto' means what the dataset's owner has chosen under a name: this choice is not kept"
+        );
     }
     let row = |bound: FoundBound| {
         (bound.candidate, bound.above, bound.clipping, bound.noise, bound.chosen)

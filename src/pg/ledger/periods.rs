@@ -156,12 +156,31 @@ fn ends(request: &ChargeRequest) -> (Option<i64>, Option<i64>) {
 }
 
 /// What a role with a grant `a` has spent that counts in the opened period `p`: all but what was
-/// charged to other periods. So it is right for periods that are opened later, and for limits that
-/// are set later.
-const SPENT_THERE: &str = "(SELECT a.epsilon_spent - coalesce(sum(s.epsilon_spent), 0) \
-                              FROM dp.access_period AS s \
-                             WHERE s.dataset = a.dataset AND s.grantee = a.grantee \
-                               AND NOT s.period && p.period)";
+/// charged to periods that end before or begin after it. So it is right for periods that are opened
+/// later, and for limits that are set later. Sums that run over both in their order: others wait.
+const SPENT_THERE: &str = "\
+    LATERAL ( \
+        SELECT e.id, a.epsilon_spent - sum(e.spent) AS spent \
+          FROM (SELECT b.id, sum(b.spent) OVER (ORDER BY b.at, b.id NULLS FIRST \
+                                                ROWS UNBOUNDED PRECEDING) AS spent \
+                  FROM (SELECT NULL::bigint AS id, upper(s.period) AS at, s.epsilon_spent AS spent \
+                          FROM dp.access_period AS s \
+                         WHERE s.dataset = a.dataset AND s.grantee = a.grantee \
+                           AND NOT upper_inf(s.period) \
+                        UNION ALL \
+                        SELECT o.id, lower(o.period), 0 FROM dp.period AS o \
+                         WHERE o.dataset = a.dataset) AS b \
+                UNION ALL \
+                SELECT b.id, sum(b.spent) OVER (ORDER BY b.at DESC, b.id NULLS FIRST \
+                                                ROWS UNBOUNDED PRECEDING) \
+                  FROM (SELECT NULL::bigint AS id, lower(s.period) AS at, s.epsilon_spent AS spent \
+                          FROM dp.access_period AS s \
+                         WHERE s.dataset = a.dataset AND s.grantee = a.grantee \
+                           AND NOT lower_inf(s.period) \
+                        UNION ALL \
+                        SELECT o.id, upper(o.period), 0 FROM dp.period AS o \
+                         WHERE o.dataset = a.dataset) AS b) AS e \
+         WHERE e.id IS NOT NULL GROUP BY e.id) AS there";
 
 /// The opened period in which the role's limit would be exceeded, and what is left of it there.
 pub(super) fn limit_exceeded(
@@ -174,9 +193,8 @@ pub(super) fn limit_exceeded(
         client,
         &format!(
             "SELECT p.period_text, trim_scale(greatest(a.period_limit - there.spent, 0))::text \
-               FROM dp.access AS a JOIN dp.period AS p \
-                    ON p.dataset = a.dataset AND p.period && int8range($4, $5) \
-              CROSS JOIN LATERAL {SPENT_THERE} AS there (spent) \
+               FROM dp.access AS a CROSS JOIN {SPENT_THERE} \
+               JOIN dp.period AS p ON p.id = there.id AND p.period && int8range($4, $5) \
               WHERE a.dataset = $1 AND a.grantee::bigint = $2 \
                 AND a.epsilon_spent + $3::numeric > a.period_limit \
                 AND there.spent + $3::numeric > a.period_limit \
@@ -245,9 +263,8 @@ pub(super) fn spend(
 pub(super) fn limits_left() -> String {
     format!(
         "SELECT a.period_limit - there.spent, a.period_limit, true, p.period_text \
-           FROM dp.access AS a JOIN dp.period AS p \
-                ON p.dataset = a.dataset AND p.period && int8range($9, $10) \
-          CROSS JOIN LATERAL {SPENT_THERE} AS there (spent) \
+           FROM dp.access AS a CROSS JOIN {SPENT_THERE} \
+           JOIN dp.period AS p ON p.id = there.id AND p.period && int8range($9, $10) \
           WHERE a.dataset = $1 AND a.grantee::bigint = $2 AND a.period_limit IS NOT NULL"
     )
 }

@@ -173,6 +173,17 @@ impl Publication {
         if quoted.len() < quotes.len() {
             return Err(unfit("each must have a name of its own"));
         }
+        // what it chooses is what the others would be made with, and were not charged for
+        let chooses = quotes.iter().find(|quote| quote.chooses_rows());
+        if let Some(search) = chooses
+            && quotes.iter().filter(|quote| quote.dataset == search.dataset).count() > 1
+        {
+            return Err(unfit(format!(
+                "the bound of dataset \"{}\" has to be chosen before its other releases are charged, \
+                 in a publication of its own",
+                search.dataset
+            )));
+        }
         for (dataset, name) in &quoted {
             if !releases().any(|release| release == (*dataset, *name)) {
                 return Err(unfit(format!("\"{name}\" of dataset \"{dataset}\" is not listed")));

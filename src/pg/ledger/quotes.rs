@@ -23,6 +23,12 @@ impl Quote {
     pub(super) fn release(&self) -> Option<(&str, &str)> {
         Some((&self.dataset, &self.request.promise.as_ref()?.name))
     }
+
+    /// Whether it chooses how many rows of a unit other releases use.
+    pub(super) fn chooses_rows(&self) -> bool {
+        self.request.function == "dp_find_bound"
+            && self.request.parameters["bound"] == "max_rows_per_unit"
+    }
 }
 
 /// Those of one statement of a client: nothing is left for the next one.

@@ -17,7 +17,9 @@
 //!
 //! A cell may have a budget of its own, less than that of others, as those of a period that was
 //! *opened* with one have: the proof takes each cell by itself, and so the views at its own budget. Opened
-//! periods are disjoint and stay, so that a cell has one budget for good.
+//! periods are disjoint and stay, so that a cell has one budget for good. Where it
+//! is opened after charges, and delta is not 0, its budget may follow from answers: then it bounds the sums
+//! as an odometer does, and what is proved is the dataset's budget.
 //!
 //! A row that is changed is one row less and another more, as ever: if its new cell is another one,
 //! what was charged to both counts.
