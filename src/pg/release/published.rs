@@ -51,7 +51,9 @@ impl Published {
         })?;
         let sql = format!(
             "SELECT r.id, pg_catalog.cardinality(d.hierarchy) + 1, u.rows, \
-                    r.parameters::text, r.level_epsilons, least(d.groups_per_unit, u.rows) \
+                    r.parameters::text, r.level_epsilons, \
+                    CASE WHEN d.groups_per_unit IS NOT NULL \
+                         THEN least(d.groups_per_unit, u.rows) END \
                FROM dp.release AS r JOIN dp.dataset AS d ON d.id = r.dataset \
                JOIN dp.charge AS c ON c.id = r.charge \
               CROSS JOIN LATERAL (SELECT coalesce((c.parameters ->> 'max_rows_per_unit')::int, \
