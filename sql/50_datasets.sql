@@ -56,7 +56,7 @@ CREATE FUNCTION @extschema@.dp_raise_budget(
     AS 'MODULE_PATHNAME', 'dp_raise_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_raise_budget(text, text, float8, float8, text) IS
-    'adds to the budget of a dataset or an opened period, by an entry of the ledger that says who did and why';
+    'adds to the budget of a dataset or of a period, by an entry of the ledger';
 
 CREATE FUNCTION @extschema@.dp_open_period(
         dataset text, period text, epsilon float8 DEFAULT NULL, delta float8 DEFAULT NULL)

@@ -140,7 +140,7 @@ COMMENT ON COLUMN dp.ledger.hash IS
 COMMENT ON COLUMN dp.ledger.within IS 'the region whose rows were read, {} for all';
 COMMENT ON COLUMN dp.ledger.period IS 'the periods whose rows were read, NULL for all';
 COMMENT ON COLUMN dp.ledger.plan IS
-    'the entry that it is charged with, in place of its own epsilon and delta; NULL for most';
+    'the entry of the plan that it is charged with, NULL for most';
 
 -- What is stored stays when its dataset is dropped. Drafts are the owner's; of what is retracted
 -- nobody sees what follows from its numbers.

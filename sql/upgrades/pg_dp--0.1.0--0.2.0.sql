@@ -379,7 +379,7 @@ CREATE FUNCTION @extschema@.dp_raise_budget(
     AS 'MODULE_PATHNAME', 'dp_raise_budget_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_raise_budget(text, text, float8, float8, text) IS
-    'adds to the budget of a dataset or an opened period, by an entry of the ledger that says who did and why';
+    'adds to the budget of a dataset or of a period, by an entry of the ledger';
 
 CREATE FUNCTION @extschema@.dp_open_period(
         dataset text, period text, epsilon float8 DEFAULT NULL, delta float8 DEFAULT NULL)
@@ -961,7 +961,7 @@ COMMENT ON COLUMN dp.ledger.within IS 'the region whose rows were read, {} for a
 
 COMMENT ON COLUMN dp.ledger.period IS 'the periods whose rows were read, NULL for all';
 COMMENT ON COLUMN dp.ledger.plan IS
-    'the entry that it is charged with, in place of its own epsilon and delta; NULL for most';
+    'the entry of the plan that it is charged with, NULL for most';
 
 CREATE OR REPLACE VIEW dp.releases WITH (security_barrier) AS
     SELECT r.dataset, r.release AS name, r.released_at, c.epsilon, c.delta, r.parameters,
