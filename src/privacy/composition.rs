@@ -49,6 +49,11 @@ pub fn composed_epsilon(loss: &PrivacyLoss, delta: f64) -> Option<f64> {
     exact.into_iter().chain(zcdp).reduce(f64::min)
 }
 
+/// A bound as it is shown, and charged: to nine digits after the point, upwards.
+pub fn shown_bound(bound: f64) -> f64 {
+    (bound * 1e9).ceil() / 1e9
+}
+
 /// None where the noise has no curve, or one that is above `highest`.
 fn with_gaussian(loss: &PrivacyLoss, delta: f64, highest: f64) -> Option<f64> {
     let gaussian = loss.gaussian()?;

@@ -44,6 +44,11 @@ impl PrivacyLoss {
         PrivacyLoss { failure: probability, ..self }
     }
 
+    /// Of all these releases.
+    pub fn of_all(losses: impl IntoIterator<Item = PrivacyLoss>) -> PrivacyLoss {
+        losses.into_iter().fold(PrivacyLoss::of_pure([]), PrivacyLoss::and)
+    }
+
     /// Of both releases.
     pub fn and(mut self, other: PrivacyLoss) -> PrivacyLoss {
         self.responses.extend(other.responses);

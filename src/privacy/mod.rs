@@ -15,7 +15,7 @@ mod scopes;
 
 pub use accounting::{Totals, Views, rho_of_gaussian, rho_of_pure, zcdp_epsilon};
 pub use calibration::{DeltaError, GaussianBudget, gaussian_sigma};
-pub use composition::{composed_epsilon, gdp_mu};
+pub use composition::{composed_epsilon, gdp_mu, shown_bound};
 pub use division::{best_parts, equal_parts};
 pub use epsilon::{Epsilon, EpsilonError, ShareError};
 pub use laplace_mechanism::LaplaceMechanism;

@@ -121,7 +121,7 @@ impl Spending {
                 coordinates: rows,
             }),
         };
-        let loss = noise.iter().map(of_a_unit).fold(PrivacyLoss::of_pure([]), PrivacyLoss::and);
+        let loss = PrivacyLoss::of_all(noise.iter().map(of_a_unit));
         Ok(self.priced(loss, Calibration::per_group(noise)))
     }
 

@@ -71,7 +71,7 @@ fn dp_budget_periods(
         &format!(
             "SELECT p.period_text, trim_scale(b.epsilon), trim_scale(s.spent), \
                     trim_scale(b.epsilon - s.spent), trim_scale(b.delta), \
-                    rpad(repeat('#', ceil(20 * s.spent / b.epsilon)::int), 20, '.') \
+                    rpad(repeat('#', least(ceil(20 * s.spent / b.epsilon), 20)::int), 20, '.') \
                FROM unnest('{{{ids}}}'::bigint[], '{{{sums}}}'::numeric[], '{{{zcdps}}}'::numeric[]) \
                         WITH ORDINALITY AS c (id, sum, zcdp, n) \
                JOIN dp.period AS p ON p.id = c.id JOIN dp.dataset AS d ON d.id = p.dataset, \

@@ -7,7 +7,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, checked_name, invalid, required};
 use crate::pg::ledger::publication::{self, Publication, Tried};
 use crate::pg::values::jsonb_argument::JsonbArgument;
-use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, zcdp_epsilon};
+use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, shown_bound, zcdp_epsilon};
 use pgrx::prelude::*;
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -77,13 +77,11 @@ fn dp_cost_of_quoted(
     let decimals = |decimal: fn(&Cost) -> String| costs.iter().map(decimal).collect::<Vec<_>>();
     let (epsilons, deltas) =
         (decimals(|cost| cost.epsilon.decimal()), decimals(|cost| cost.delta.to_string()));
-    let losses = costs.into_iter().map(|cost| cost.loss);
-    let loss = losses.fold(PrivacyLoss::of_pure([]), PrivacyLoss::and);
-    // to some digits, upwards
-    let shown = |bound: Option<f64>| bound.map(|bound| (bound * 1e9).ceil() / 1e9);
-    let exact = shown(composed_epsilon(&loss, delta));
-    let zcdp = shown(loss.delta_left(delta).and_then(|left| zcdp_epsilon(loss.rho(), left)));
-    Ok(TableIterator::once((exact, zcdp, delta, shown(gdp_mu(&loss)), epsilons, deltas)))
+    let loss = PrivacyLoss::of_all(costs.into_iter().map(|cost| cost.loss));
+    let zcdp = loss.delta_left(delta).and_then(|left| zcdp_epsilon(loss.rho(), left));
+    let [exact, zcdp, mu] =
+        [composed_epsilon(&loss, delta), zcdp, gdp_mu(&loss)].map(|bound| bound.map(shown_bound));
+    Ok(TableIterator::once((exact, zcdp, delta, mu, epsilons, deltas)))
 }
 
 #[pg_extern(volatile, parallel_unsafe)]

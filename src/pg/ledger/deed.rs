@@ -6,7 +6,7 @@ use super::account::{CHARGE, not_charged};
 use super::message::{ChargeRequest, Deed, DeedAnswer, DeedRefusal, Message, OpenPeriod, Opening};
 use super::parts::{read_scopes, scopes};
 use super::record::append;
-use super::room::{TABLES, units, zcdp_decimal};
+use super::room::{TABLES, room, units, zcdp_decimal};
 use super::sql::{SpiResult, first_row};
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locality::refuse_worker_node;
@@ -285,10 +285,6 @@ fn too_little_or_much(
     );
     let arguments = [(*dataset).into(), epsilon.as_deref().into(), delta.as_deref().into()];
     let found = first_row(client, &sql, &arguments, |row| {
-        let room = |column| {
-            let room = row.get::<String>(column)?.and_then(|room| room.parse().ok());
-            Ok::<i128, pgrx::spi::Error>(room.unwrap_or(-1))
-        };
         let above = match row.get::<String>(1)? {
             Some(of) => {
                 let most = row.get(if of == "epsilon" { 2 } else { 3 })?;
@@ -302,8 +298,8 @@ fn too_little_or_much(
                 rho: row.get(9)?.unwrap_or(f64::INFINITY),
                 delta_sum: row.get(10)?.unwrap_or(f64::INFINITY),
             },
-            room: room(4)?,
-            delta_room: room(5)?,
+            room: room(row, 4)?,
+            delta_room: room(row, 5)?,
             epsilon_budget: row.get(6)?.unwrap_or(0.0),
             delta_budget: row.get(7)?.unwrap_or(0.0),
         };

@@ -6,7 +6,7 @@
 
 use super::message::{ChargeRequest, Refusal};
 use super::parts::{Parts, read_scopes};
-use super::room::{Account, before_charge, budget_exceeded, units};
+use super::room::{Account, before_charge, budget_exceeded, room, units};
 use super::sql::{SpiResult, first_row};
 use crate::privacy::{Fullest, Limits, Period, Rule, Scope, Scopes};
 use pgrx::datum::DatumWithOid;
@@ -129,22 +129,18 @@ fn overlapping(
     ];
     let rows = client.update(&sql, None, &arguments)?;
     rows.map(|row| {
-        let room = |column| {
-            let room = row.get::<String>(column)?.and_then(|room| room.parse().ok());
-            Ok::<i128, pgrx::spi::Error>(room.unwrap_or(-1))
-        };
         Ok(Opened {
             id: row.get(1)?.unwrap_or_default(),
             range: Period { lower: row.get(2)?, upper: row.get(3)? },
             text: row.get(4)?.unwrap_or_default(),
             limits: Limits {
-                room: room(5)?,
-                delta_room: room(6)?,
+                room: room(&row, 5)?,
+                delta_room: room(&row, 6)?,
                 epsilon_budget: row.get(8)?.unwrap_or(0.0),
                 delta_budget: row.get(9)?.unwrap_or(0.0),
                 ..account.limits
             },
-            delta_room_before: room(7)?,
+            delta_room_before: room(&row, 7)?,
         })
     })
     .collect()

@@ -14,7 +14,7 @@
 use super::message::{ChargeRequest, PlanRequest};
 use super::quotes::Quote;
 use crate::charge::Cost;
-use crate::privacy::{Epsilon, PrivacyLoss, composed_epsilon};
+use crate::privacy::{Epsilon, PrivacyLoss, composed_epsilon, shown_bound};
 use serde_json::{Map, Value, json};
 
 /// Several of the statement's quotes, and what they cost as one.
@@ -41,10 +41,8 @@ pub(super) fn plans(quotes: &[Quote], delta: f64) -> Vec<Plan> {
 impl Plan {
     fn of(quotes: &[Quote], members: Vec<usize>, delta: f64) -> Option<Plan> {
         let costs = || members.iter().map(|member| &quotes[*member].cost);
-        let loss = costs().map(|cost| cost.loss.clone());
-        let loss = loss.fold(PrivacyLoss::of_pure([]), PrivacyLoss::and);
-        // to some digits, upwards
-        let exact = (composed_epsilon(&loss, delta)? * DIGITS).ceil().max(1.0) / DIGITS;
+        let loss = PrivacyLoss::of_all(costs().map(|cost| cost.loss.clone()));
+        let exact = shown_bound(composed_epsilon(&loss, delta)?);
         let sum: f64 = costs().map(|cost| cost.epsilon.value()).sum();
         let epsilon = Epsilon::new(exact).ok().filter(|_| exact < WORTHWHILE * sum)?;
         let least = costs().min_by(|one, other| one.loss.rho().total_cmp(&other.loss.rho()))?;
@@ -83,6 +81,3 @@ const PUBLISH: &str = "dp_publish";
 
 /// Of the sum of epsilons, what a plan costs at most.
 const WORTHWHILE: f64 = 0.99;
-
-/// Of epsilon, as dp_plan_cost shows it.
-const DIGITS: f64 = 1e9;

@@ -3,7 +3,7 @@
 use super::message::{ChargeRequest, Refusal};
 use super::sql::{SpiResult, first_row};
 use crate::privacy::{Fullest, Limits, Totals, Views};
-use pgrx::spi::SpiClient;
+use pgrx::spi::{SpiClient, SpiHeapTupleData};
 
 /// A dataset with what was charged to all of its data, the charge that is asked for included.
 pub(super) struct Account {
@@ -24,6 +24,12 @@ pub(super) struct Account {
 /// An expression in the units of what is charged to parts.
 pub(super) fn units(left: &str, digits: i32) -> String {
     format!("greatest(least(floor(({left}) * 1e{digits}), 1e38), -1e38)::text")
+}
+
+/// What [`units`] selected; what cannot be read leaves nothing.
+pub(super) fn room(row: &SpiHeapTupleData, column: usize) -> SpiResult<i128> {
+    let room = row.get::<String>(column)?.and_then(|room| room.parse().ok());
+    Ok(room.unwrap_or(-1))
 }
 
 /// What the charge for those releases finds. Locks the dataset, so that every charge waits for the one before.
@@ -56,10 +62,6 @@ pub(super) fn account(
             format!("{{{}}}", epsilons.join(",")).into(),
         ],
         |row| {
-            let room = |column| {
-                let room = row.get::<String>(column)?.and_then(|room| room.parse().ok());
-                Ok::<i128, pgrx::spi::Error>(room.unwrap_or(-1))
-            };
             Ok(Account {
                 limits: Limits {
                     everywhere: Totals {
@@ -67,12 +69,12 @@ pub(super) fn account(
                         rho: row.get(6)?.unwrap_or(f64::INFINITY),
                         delta_sum: row.get(8)?.unwrap_or(f64::INFINITY),
                     },
-                    room: room(1)?,
-                    delta_room: room(2)?,
+                    room: room(row, 1)?,
+                    delta_room: room(row, 2)?,
                     epsilon_budget: row.get(4)?.unwrap_or(0.0),
                     delta_budget: row.get(5)?.unwrap_or(0.0),
                 },
-                delta_room_before: room(3)?,
+                delta_room_before: room(row, 3)?,
                 large_epsilon: row.get(9)?.unwrap_or(false),
                 times: row.get(10)?.unwrap_or(0.0),
                 smallest: row.get(11)?.unwrap_or_default(),
