@@ -5,7 +5,9 @@ rows of a release. Says what is wrong, and exits with 1 if anything is.
     verify_certificate.py [--ledger ledger.csv] [--certificate certificate.json] [--rows rows.csv]
 
     \\copy (SELECT * FROM dp.ledger_chain ORDER BY id) TO 'ledger.csv' (FORMAT csv, HEADER)
-    psql -XAt -c "SELECT dp_certificate('flights', '2013')" >certificate.json
+    \\pset tuples_only
+    \\pset format unaligned
+    SELECT dp_certificate('flights', '2013') \\g certificate.json
     \\copy (SELECT level, path, size, groups FROM dp.release_rows
            WHERE dataset = 'flights' AND release = '2013') TO 'rows.csv' (FORMAT csv, HEADER)
 
@@ -30,6 +32,9 @@ VIEWS = ['level,path,size,groups', 'grain,lower_bound,upper_bound,sum,stddev',
          'path,grain,lower_bound,upper_bound,sum,stddev',
          'tick,lower_bound,upper_bound,count,stddev,total,total_stddev']
 FLOATS = ('sum', 'stddev', 'count', 'total', 'total_stddev')
+# What of a certificate its entry of the ledger says, too: whole parts, and fields of others.
+OF_ENTRY = ('parameters', 'mechanism', 'ledger')
+FIELDS_OF_ENTRY = {'release': ('name', 'function', 'charged_at', 'charged_by'), 'unit': ('max_rows_per_unit',)}
 
 problems = []
 
@@ -69,9 +74,14 @@ def check_ledger(path):
 
 
 def check_certificate(path, hashes):
-    """That it says what its entry of the ledger says, and that the ledger has that; its rows."""
+    """That it says what its entry of the ledger says, and that the ledger has that; the certificate."""
     with open(path, encoding='utf-8') as file:
-        certificate = parsed(file.read())
+        text = file.read()
+    try:
+        certificate = parsed(text)
+    except json.JSONDecodeError:
+        check(False, f'{path}: is no JSON: export dp_certificate, not dp_certificate_text')
+        return None
     ledger, release = certificate['ledger'], certificate['release']
     name = f'{path}: entry {ledger["id"]}'
     check(link(ledger.get('previous_hash', ''), ledger['entry']) == ledger['hash'],
@@ -82,17 +92,28 @@ def check_certificate(path, hashes):
     entry = dict(zip(ENTRY, parsed(ledger['entry'])))
     entry['charged_at'] = entry['charged_at'].replace(' ', 'T') + 'Z'
     says = {'id': ledger['id'], 'mechanism': certificate['mechanism'], **certificate['parameters'],
-            **{field: release[field] for field in ('name', 'function', 'charged_at', 'charged_by')}}
+            **{field: release[field] for field in FIELDS_OF_ENTRY['release']}}
     charged = {**entry, 'mechanism': entry['parameters'], 'name': entry['parameters']['name'],
                **{loss: Decimal(entry[loss]) for loss in ('epsilon', 'delta', 'rho')}}
     for field, said in says.items():
         check(said == charged[field], f'{name}: {field} is {charged[field]} there, and {said} in the certificate')
+    check(release.get('status') != 'retracted', f'{path}: the release was retracted')
     rows_per_unit = entry['parameters'].get('rows_per_unit')
     check(rows_per_unit in (None, certificate['unit'].get('max_rows_per_unit', 1)),
           f'{name}: the noise is for units of {rows_per_unit} rows, and not for the unit of the certificate')
     print(f'{path}: release "{release["name"]}" of dataset "{release["dataset"]}", '
           f'epsilon {certificate["parameters"]["epsilon"]}, entry {ledger["id"]}')
-    return certificate.get('rows')
+    return certificate
+
+
+def not_covered(certificate):
+    """Its parts and fields that no hash covers: they are not in its entry of the ledger."""
+    for part in certificate:
+        if part in FIELDS_OF_ENTRY:
+            of_entry = FIELDS_OF_ENTRY[part] if part == 'release' or 'rows_per_unit' in certificate['mechanism'] else ()
+            yield from (f'{part}.{field}' for field in certificate[part] if field not in of_entry)
+        elif part not in OF_ENTRY:
+            yield part
 
 
 def quoted(field):
@@ -137,19 +158,24 @@ def main():
         parser.error('nothing to check')
 
     csv.field_size_limit(2**31 - 1)
-    hashes = rows = path = None
+    hashes = certificate = path = None
     try:
         if path := arguments.ledger:
             hashes = check_ledger(path)
         if path := arguments.certificate:
-            rows = check_certificate(path, hashes)
+            certificate = check_certificate(path, hashes)
         if path := arguments.rows:
-            check(rows or not arguments.certificate, f'{path}: the certificate is for no rows')
+            rows = certificate and certificate.get('rows')
+            check(rows or not certificate or certificate['release'].get('status') == 'retracted',
+                  f'{path}: the certificate is for no rows')
             check_rows(path, rows)
     except (OSError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
         check(False, f'{path}: is not what was exported: {error!r}')
     for problem in problems:
         print(f'WRONG: {problem}')
+    if not problems:
+        fields = ', '.join(sorted(not_covered(certificate))) if certificate else ''
+        print('Nothing wrong was found.' + (fields and f' Not covered by any hash: {fields}'))
     sys.exit(1 if problems else 0)
 
 
