@@ -2,8 +2,10 @@
 --
 -- A flight, one row, is the private entity: a release hardly depends on any single one. Cancelled
 -- flights count as well. An aircraft, at one airport for one airline, is the group, and the number
--- of its flights its size. Which aircraft there are is public and has a table of its own. Flights
--- without a tail number belong to no group: their key is NULL, and releases leave them out.
+-- of its flights its size. Which aircraft there are is public and has a table of its own. That table
+-- is made of the flights here, as no register of aircraft is at hand: so it gives the first flight
+-- of each away. Do not do so with your data. Flights without a tail number belong to no group:
+-- their key is NULL, and releases leave them out.
 
 \set ON_ERROR_STOP on
 \set quiet_before :QUIET
@@ -20,7 +22,7 @@ CREATE TABLE aircraft (
     origin text, carrier text, tailnum text,
     PRIMARY KEY (origin, carrier, tailnum)
 );
-INSERT INTO aircraft
+INSERT INTO aircraft -- in place of a register
 SELECT DISTINCT origin, carrier, tailnum FROM flights WHERE tailnum IS NOT NULL;
 COMMIT;
 
