@@ -160,7 +160,8 @@ pub(super) fn limits(dataset: &Dataset) -> Result<Limits> {
     })?;
     // what is within the budget was found out when it was charged
     let (room, delta_room) = (i128::MAX, delta_room.unwrap_or(-1));
-    Ok(Limits { everywhere, room, delta_room, epsilon_budget, delta_budget })
+    let needs_delta = false;
+    Ok(Limits { everywhere, room, delta_room, epsilon_budget, delta_budget, needs_delta })
 }
 
 /// What is kept of all parts of the data, if it is.

@@ -302,6 +302,7 @@ fn too_little_or_much(
             delta_room: room(row, 5)?,
             epsilon_budget: row.get(6)?.unwrap_or(0.0),
             delta_budget: row.get(7)?.unwrap_or(0.0),
+            needs_delta: false,
         };
         Ok((above, limits))
     })?;

@@ -78,7 +78,7 @@ pub(super) fn check(
         let Some(range) = period.range.and(scope.period) else { continue };
         let scope = Scope { within: scope.within.clone(), period: range };
         let fullest = cells.fullest(&scope, &period.limits);
-        if fullest.exceeds || request.may_fail && fullest.views.basic.is_none() {
+        if fullest.exceeds {
             let before = before_charge(&period.limits, period.delta_room_before, request);
             let before = cells.fullest(&scope, &before);
             return budget_exceeded(client, request, &before, Some((period.id, &period.text)))

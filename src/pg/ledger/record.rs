@@ -132,9 +132,7 @@ fn check_budget(
     // either view may bound what is spent (see privacy::accounting), in each cell by itself (see
     // privacy::scopes); the sum of epsilons is compared as the decimal that it is
     let fullest = parts.fullest(request, &limits);
-    // what may fail is charged to all of the data, of datasets without parts: there is one cell
-    let no_delta = request.may_fail && fullest.views.basic.is_none();
-    if fullest.exceeds || no_delta {
+    if fullest.exceeds {
         let before = before_charge(&limits, account.delta_room_before, request);
         let before = parts.fullest(request, &before);
         return budget_exceeded(client, request, &before, None).map(Err);

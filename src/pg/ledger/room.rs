@@ -73,6 +73,7 @@ pub(super) fn account(
                     delta_room: room(row, 2)?,
                     epsilon_budget: row.get(4)?.unwrap_or(0.0),
                     delta_budget: row.get(5)?.unwrap_or(0.0),
+                    needs_delta: request.may_fail,
                 },
                 delta_room_before: room(row, 3)?,
                 large_epsilon: row.get(9)?.unwrap_or(false),

@@ -17,6 +17,9 @@ pub struct Limits {
     pub delta_room: i128,
     pub epsilon_budget: f64,
     pub delta_budget: f64,
+    /// Whether the deltas have to be within that in every cell, whichever view bounds epsilon: those of
+    /// a charge that [may fail](crate::privacy).
+    pub needs_delta: bool,
 }
 
 /// The fullest cell of a scope.
@@ -26,7 +29,7 @@ pub struct Fullest {
     pub spent: Spent,
     /// By these and what was charged everywhere.
     pub views: Views,
-    /// Whether neither view is within the budget there.
+    /// Whether neither view is within the budget there, or not the deltas, where they have to be.
     pub exceeds: bool,
 }
 
@@ -59,9 +62,14 @@ impl Limits {
 
     fn fullest(&self, spent: Spent, zcdp: Option<f64>) -> Fullest {
         let views = Views { basic: self.basic(&spent), zcdp };
-        let fits = views.basic.is_some() && spent.epsilon <= self.room
-            || zcdp.is_some_and(|bound| bound <= self.epsilon_budget);
+        let fits = (views.basic.is_some() && spent.epsilon <= self.room
+            || zcdp.is_some_and(|bound| bound <= self.epsilon_budget))
+            && !self.lacks_delta(&spent);
         Fullest { spent, views, exceeds: !fits }
+    }
+
+    fn lacks_delta(&self, spent: &Spent) -> bool {
+        self.needs_delta && spent.delta > self.delta_room
     }
 
     pub(super) fn of_cell(&self, spent: Spent) -> Fullest {
@@ -110,7 +118,7 @@ impl Look for Search<'_> {
     fn is_wanted(&mut self, spent: Spent) -> bool {
         let limits = self.limits;
         let Some((most, _)) = self.fullest else { return true };
-        if spent.is_within(most) || spent.rho <= self.behind {
+        if spent.is_within(most) || spent.rho <= self.behind && !limits.lacks_delta(&spent) {
             return false;
         }
         if most.is_within(spent) {

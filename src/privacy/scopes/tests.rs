@@ -37,6 +37,7 @@ fn limits(delta_budget: f64) -> Limits {
         delta_room: if delta_budget > 0.0 { 5 * DELTA } else { 0 },
         epsilon_budget: 2.0,
         delta_budget,
+        needs_delta: false,
     }
 }
 
@@ -227,8 +228,11 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
             },
             room: limits.room - charge.epsilon,
             delta_room: limits.delta_room - charge.delta,
+            // as of one that may fail
+            needs_delta: charge.delta > 0 && random.random_range(0..3) == 0,
             ..limits
         };
+        let before = Limits { needs_delta: asked.needs_delta, ..before };
         let rule = (!is_all).then_some(&by);
         let kept = bytes(&sums);
         let of_part = match rule {
@@ -308,7 +312,7 @@ fn against_all_rows(seed: u64, operations: usize, moves: bool) {
             *spent += charge;
         }
         if is_all {
-            limits = asked;
+            limits = Limits { needs_delta: false, ..asked };
             continue;
         }
         let place = sums.iter().position(|sum| (&sum.scope, &sum.rule) == (&scope, &by));
