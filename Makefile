@@ -199,9 +199,11 @@ site: ## the documentation as a site, by mdBook, which is built first, in target
 start: install
 	@pgrx-config/cluster start
 
+# Of the programs in reports/ those alone are built that have tests: `lint` looks at all of them.
 unit: ## the tests that need no PostgreSQL
 	@echo '==> testing what needs no PostgreSQL' >&2
-	@cargo test --no-default-features
+	@cargo test --no-default-features --tests
+	@cargo test --no-default-features --doc
 	@$(MAKE) --no-print-directory accuracy QUICK=1
 
 changes: packages ## what CONTRIBUTING.md lists, tried on toys, mistakes that must not compile, and whether all planted bugs apply

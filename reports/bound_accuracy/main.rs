@@ -2,9 +2,11 @@
 
 #[path = "../command.rs"]
 mod command;
+mod least;
 mod report;
 mod shapes;
 
+use least::least;
 use pg_dp::bounds::{BoundSearch, Bounded};
 use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Run, emd};
@@ -39,6 +41,8 @@ pub struct Cell {
     pub auto: f64,
     /// The middle one of the bounds that were chosen.
     pub chosen: u64,
+    /// What no search is better than, as a multiple of the best: see [`least`].
+    pub least: f64,
 }
 
 fn main() -> ExitCode {
@@ -84,12 +88,16 @@ fn measure(
     }
     let mut error = Errors { bounded, shape, rows, of_releases: Vec::new() };
     let mut best = (1, f64::INFINITY);
-    for bound in bounds {
-        let of_bound = error.mean(bound, epsilon, words)?;
+    for bound in &bounds {
+        let of_bound = error.mean(*bound, epsilon, words)?;
         if of_bound < best.1 {
-            best = (bound, of_bound);
+            best = (*bound, of_bound);
         }
     }
+    let least = match bounded {
+        Bounded::Sizes => 0.0,
+        Bounded::Rows | Bounded::Amounts => least(shape, rows, &bounds, epsilon, share),
+    };
     let (mut auto, mut chosen) = (0.0, Vec::new());
     for _ in 0..searches {
         let search = search(share)?;
@@ -104,7 +112,7 @@ fn measure(
         chosen.push(bound);
     }
     chosen.sort_unstable();
-    Ok(Cell { best_bound: best.0, best: best.1, auto, chosen: chosen[chosen.len() / 2] })
+    Ok(Cell { best_bound: best.0, best: best.1, auto, chosen: chosen[chosen.len() / 2], least })
 }
 
 /// How far off releases with a bound are.
@@ -117,6 +125,14 @@ struct Errors<'a> {
 }
 
 impl Errors<'_> {
+    /// Of Laplace noise around what is left out.
+    fn of_sum(shape: &Shape, rows: u32, bound: u64, epsilon: f64) -> f64 {
+        let left_out: f64 =
+            shape.values.iter().map(|value| value.saturating_sub(bound) as f64).sum();
+        let scale = bound as f64 * f64::from(rows) / epsilon;
+        left_out + scale * (-left_out / scale).exp()
+    }
+
     fn mean(
         &mut self,
         bound: u64,
@@ -124,11 +140,7 @@ impl Errors<'_> {
         words: &mut ChaCha20Rng,
     ) -> Result<f64, Box<dyn Error>> {
         if self.bounded != Bounded::Sizes {
-            // of Laplace noise around what is left out
-            let left_out: f64 =
-                self.shape.values.iter().map(|value| value.saturating_sub(bound) as f64).sum();
-            let scale = bound as f64 * f64::from(self.rows) / epsilon;
-            return Ok(left_out + scale * (-left_out / scale).exp());
+            return Ok(Errors::of_sum(self.shape, self.rows, bound, epsilon));
         }
         if let Some((.., mean)) =
             self.of_releases.iter().find(|one| (one.0, one.1) == (bound, epsilon))

@@ -17,13 +17,19 @@ with the best fixed bound, which nobody knows without looking? `make accuracy` w
 
 Search and release have one ε together, of which the search takes a fifth; the best fixed bound has all of it
 for the release, and is the best of steps of a tenth. A ratio of 1.25 is what the fifth costs where noise
-is all there is, and bounds between two candidates, of which there are two for each doubling, cost up to a third
+is all there is, and a bound between two candidates, of which there are four for each doubling, costs up to a fifth
 more. {searches} searches for each shape and ε, with values and noise from the seed {SEED}; ratios are of mean
-errors. **The goal is {GOAL} at most, and ratios above it are in bold**: there the data ask for a bound that
-noise hides. What has 20,000 values has them of units, rows or groups; few are 500.
+errors. **The goal is {GOAL} at most, and ratios above it are in bold.** What has 20,000 values has them of units,
+rows or groups; few are 500.
+
+*Any* is what no search with that share can do better than, whatever it computes: either on this shape, or on the same shape
+without some of its largest values, its mean error is at least so many times the best. The two tables are hardly told apart
+at the search's ε (`reports/bound_accuracy/least.rs` has the proof); of sizes it is not known.
+
+The constants of the search were chosen on 51 other shapes of 800, 6,000 and 50,000 values, with other ε: this page was looked at once.
 "
     );
-    let (mut met, mut twice, mut all) = (0, 0, 0);
+    let (mut met, mut twice, mut all, mut out_of_reach) = (0, 0, 0, 0);
     for (bounded, rows) in measured {
         let what = match bounded {
             Bounded::Rows => {
@@ -39,10 +45,10 @@ noise hides. What has 20,000 values has them of units, rows or groups; few are 5
         };
         let _ = write!(page, "\n## {}\n\n{what}\n\n| |", bounded.word());
         for epsilon in EPSILONS {
-            let _ = write!(page, " ε = {epsilon} | best, chosen |");
+            let _ = write!(page, " ε = {epsilon} | any | best, chosen |");
         }
         page.push_str("\n|---|");
-        page.push_str(&"--:|--:|".repeat(EPSILONS.len()));
+        page.push_str(&"--:|--:|--:|".repeat(EPSILONS.len()));
         page.push('\n');
         for (shape, cells) in shapes.iter().zip(rows) {
             let _ = write!(page, "| {} |", shape.name);
@@ -51,10 +57,14 @@ noise hides. What has 20,000 values has them of units, rows or groups; few are 5
                 all += 1;
                 met += usize::from(ratio <= GOAL);
                 twice += usize::from(ratio <= 2.0);
+                out_of_reach += usize::from(ratio > GOAL && cell.least > GOAL);
+                // 0 where larger values are too many not to be seen, or errors are not known
+                let any = Some(cell.least).filter(|least| *least > 0.0);
+                let any = any.map_or(String::new(), |least| format!("{least:.2}"));
                 let bold = if ratio > GOAL { "**" } else { "" };
                 let _ = write!(
                     page,
-                    " {bold}{ratio:.2}{bold} | {}, {} |",
+                    " {bold}{ratio:.2}{bold} | {any} | {}, {} |",
                     cell.best_bound, cell.chosen
                 );
             }
@@ -63,10 +73,12 @@ noise hides. What has 20,000 values has them of units, rows or groups; few are 5
     }
     let _ = write!(
         page,
-        "\nOf {all} ratios {met} are {GOAL} at most, and {twice} are 2 at most. So **the goal is missed**, by little where all that is added is the
-fifth of ε, the distance of candidates and a search that is off by one of them; by much where values are few beside the noise of the search (1 / ε of it, times the
-rows of a unit), or a spike is: what decides is then hidden. A spike of sizes is known to a tenth to the best fixed bound alone.
-"
+        "\nOf {all} ratios {met} are {GOAL} at most, and {twice} are 2 at most. **The goal is missed by {missed}**: by {out_of_reach} that no search with
+a fifth of ε can have, and by {others} others. There values are few beside the noise of the search (1 / ε of it, times the rows of a
+unit), tails are so heavy that a handful of values decides, or a spike of sizes is known to a tenth to the best fixed bound alone.
+",
+        missed = all - met,
+        others = all - met - out_of_reach,
     );
     page
 }

@@ -1091,7 +1091,7 @@ COMMENT ON COLUMN dp.found_bounds.candidate IS 'a bound that could be chosen';
 COMMENT ON COLUMN dp.found_bounds.above IS 'how many units, rows or entities are beyond it, by noisy counts';
 COMMENT ON COLUMN dp.found_bounds.clipping IS 'how much it leaves out, by noisy counts';
 COMMENT ON COLUMN dp.found_bounds.noise IS 'by how much a release is off by its noise';
-COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: the sum of both is the least';
+COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: its error is never far from the best one''s';
 COMMENT ON COLUMN dp.found_bounds.kept IS 'whether it was found for the owner, so that auto meant it from then on';
 GRANT SELECT ON dp.release_grids, dp.release_region_ranges, dp.found_regions, dp.found_bounds TO PUBLIC;
 

@@ -70,6 +70,15 @@ impl Bounded {
             Bounded::Sizes => bound.sqrt() * rows / epsilon,
         }
     }
+
+    /// How far off a release is that leaves so much out and has noise of that mean magnitude. A sum has
+    /// Laplace noise around what is left out; a histogram lacks what is left out, and is off elsewhere.
+    pub(super) fn error(self, clipping: f64, noise: f64) -> f64 {
+        match self {
+            Bounded::Rows | Bounded::Amounts => clipping + noise * (-clipping / noise).exp(),
+            Bounded::Sizes => clipping + noise,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,20 +1,24 @@
 //! Which candidate is best, by what it leaves out and the noise that it brings.
+//!
+//! In each [scenario](super::posterior) each candidate has an error, and one of them the least. Chosen is
+//! that whose error is the least multiple of it, in the mean of all scenarios: which is as good, or nearly,
+//! whatever turns out to be true.
 
 use super::bounded::Bounded;
-use super::estimate::estimate;
 use super::grid::Grid;
+use super::posterior::{Scenario, scenarios};
 
 /// A bound that could be chosen, as the noisy counts tell of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     pub bound: u64,
-    /// How many units, rows or entities there are beyond it.
+    /// How many units, rows or entities there are beyond it, probably: as many scenarios say more as less.
     pub above: f64,
-    /// What it leaves out: rows, units of amounts or entities.
+    /// What it leaves out, probably: rows, units of amounts or entities.
     pub clipping: f64,
     /// By how much the release is off by its noise.
     pub noise: f64,
-    /// The one with the least sum of both.
+    /// The one with the least multiple of the least error.
     pub chosen: bool,
 }
 
@@ -27,25 +31,76 @@ pub fn candidates(
     scale: f64,
     (rows, release_epsilon): (u32, f64),
 ) -> Vec<Candidate> {
-    let estimates = estimate(grid, noisy, scale);
-    let of_bound = |(place, &bound): (usize, &u64)| {
-        let beyond = place + 1..estimates.len();
-        let above: f64 = estimates[beyond.clone()].iter().sum();
-        let clipping = match bounded {
-            Bounded::Sizes => above,
-            Bounded::Rows | Bounded::Amounts => {
-                beyond.map(|class| estimates[class] * (grid.middle(class) - bound as f64)).sum()
-            }
-        };
-        let noise = bounded.noise(bound, rows, release_epsilon);
-        Candidate { bound, above, clipping, noise, chosen: false }
-    };
-    let mut all: Vec<Candidate> = grid.candidates().iter().enumerate().map(of_bound).collect();
-    let error = |candidate: &Candidate| candidate.clipping + candidate.noise;
-    if let Some(best) = all.iter_mut().min_by(|a, b| error(a).total_cmp(&error(b))) {
-        best.chosen = true;
+    let noise: Vec<f64> = (grid.candidates().iter())
+        .map(|bound| bounded.noise(*bound, rows, release_epsilon))
+        .collect();
+    let scenarios = scenarios(grid, noisy, scale);
+    let left: Vec<LeftOut> =
+        scenarios.iter().map(|scenario| LeftOut::new(bounded, grid, scenario)).collect();
+
+    let mut multiples = vec![0.0; noise.len()];
+    for (scenario, left) in scenarios.iter().zip(&left) {
+        let errors: Vec<f64> = (left.clipping.iter().zip(&noise))
+            .map(|(clipping, noise)| bounded.error(*clipping, *noise))
+            .collect();
+        let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
+        for (multiple, error) in multiples.iter_mut().zip(errors) {
+            *multiple += scenario.weight * error / least;
+        }
     }
-    all
+    let best = (0..multiples.len()).min_by(|a, b| multiples[*a].total_cmp(&multiples[*b]));
+
+    let weights: Vec<f64> = scenarios.iter().map(|scenario| scenario.weight).collect();
+    let of_candidate = |(place, bound): (usize, &u64)| Candidate {
+        bound: *bound,
+        above: median(&weights, |scenario| left[scenario].above[place]),
+        clipping: median(&weights, |scenario| left[scenario].clipping[place]),
+        noise: noise[place],
+        chosen: Some(place) == best,
+    };
+    grid.candidates().iter().enumerate().map(of_candidate).collect()
+}
+
+/// What each candidate leaves out in a scenario.
+struct LeftOut {
+    above: Vec<f64>,
+    clipping: Vec<f64>,
+}
+
+impl LeftOut {
+    fn new(bounded: Bounded, grid: &Grid, scenario: &Scenario) -> LeftOut {
+        let number = grid.candidates().len();
+        let mut left = LeftOut { above: vec![0.0; number], clipping: vec![0.0; number] };
+        let (mut above, mut sum) = (0.0, 0.0);
+        for place in (0..number).rev() {
+            let count = scenario.counts[place + 1];
+            above += count;
+            sum += count * grid.middle(place + 1);
+            left.above[place] = above;
+            left.clipping[place] = match bounded {
+                Bounded::Sizes => above,
+                Bounded::Rows | Bounded::Amounts => {
+                    (sum - above * grid.candidates()[place] as f64).max(0.0)
+                }
+            };
+        }
+        left
+    }
+}
+
+/// Of what the scenarios say, by their weights.
+fn median(weights: &[f64], said: impl Fn(usize) -> f64) -> f64 {
+    let mut all: Vec<(f64, f64)> =
+        weights.iter().enumerate().map(|(n, weight)| (said(n), *weight)).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut left = weights.iter().sum::<f64>() / 2.0;
+    for (said, weight) in &all {
+        left -= weight;
+        if left <= 0.0 {
+            return *said;
+        }
+    }
+    all.last().map_or(0.0, |last| last.0)
 }
 
 #[cfg(test)]
@@ -59,33 +114,44 @@ mod tests {
     }
 
     #[test]
-    fn the_chosen_one_has_the_least_sum() {
-        let grid = Grid::up_to(16); // 1, 2, 3, 4, 6, 8, 12, 16
-        let exact = [50, 40, 30, 20, 10, 4, 0, 0, 0];
+    fn the_chosen_one_has_the_least_error_where_all_is_known() {
+        let grid = Grid::up_to(10); // 1 to 8, 10
+        let exact = [50, 40, 30, 20, 10, 4, 2, 0, 0, 0];
         let all = candidates(Bounded::Rows, &grid, &exact, 1e-6, (7, 0.25));
         let at = |bound| all.iter().find(|candidate| candidate.bound == bound).unwrap();
-        // of ten with 5 or 6 rows, and four with 7 or 8
+        // of ten with 5 rows, four with 6 and two with 7
         let round = |number: f64| (1e6 * number).round() / 1e6;
-        assert_eq!((round(at(4).above), round(at(4).clipping)), (14.0, 10.0 * 1.5 + 4.0 * 3.5));
-        let beyond = [at(6).above, at(6).clipping, at(8).clipping].map(round);
-        assert_eq!(beyond, [4.0, 4.0 * 1.5, 0.0]);
-        assert_eq!((at(4).noise, at(6).noise, at(8).noise), (16.0, 24.0, 32.0));
-        // 45, 30, 32
-        assert_eq!(chosen(Bounded::Rows, &grid, &exact, 7, 0.25), 6);
-        assert_eq!(chosen(Bounded::Rows, &grid, &exact, 7, 1.0), 8);
+        assert_eq!(
+            (round(at(4).above), round(at(4).clipping)),
+            (16.0, 10.0 + 4.0 * 2.0 + 2.0 * 3.0)
+        );
+        let beyond = [at(5).above, at(5).clipping, at(7).clipping].map(round);
+        assert_eq!(beyond, [6.0, 8.0, 0.0]);
+        assert_eq!((at(4).noise, at(5).noise, at(6).noise), (16.0, 20.0, 24.0));
+        // left out, and noise of that mean magnitude around it: 3: 50 + 12 e^(-50/12) = 50.2; 4: 24 + 3.6; 5: 8 + 13.4;
+        // 6: 2 + 22.1; 7: 28
+        assert_eq!(chosen(Bounded::Rows, &grid, &exact, 7, 0.25), 5);
+        assert_eq!(chosen(Bounded::Rows, &grid, &exact, 7, 10.0), 7);
         assert_eq!(chosen(Bounded::Rows, &grid, &exact, 7, 0.001), 1);
         // of amounts a unit has so many: 7 / 0.25 for each
-        assert_eq!(chosen(Bounded::Amounts, &grid, &exact, 1, 0.25), 6);
+        assert_eq!(chosen(Bounded::Amounts, &grid, &exact, 1, 0.25), 5);
         assert_eq!(chosen(Bounded::Amounts, &grid, &exact, 100, 0.25), 1);
     }
 
     #[test]
     fn of_layers_all_above_is_left_out() {
-        let grid = Grid::up_to(16);
-        let exact = [900, 700, 600, 500, 400, 300, 200, 0, 0];
+        let grid = Grid::up_to(10);
+        let exact = [900, 700, 600, 500, 400, 300, 200, 0, 0, 0];
         let all = candidates(Bounded::Sizes, &grid, &exact, 1e-6, (1, 1.0));
         let at = |bound| all.iter().find(|candidate| candidate.bound == bound).unwrap();
-        assert!((at(8).above - 200.0).abs() < 1e-6 && at(8).clipping == at(8).above);
-        assert_eq!(chosen(Bounded::Sizes, &grid, &exact, 1, 1.0), 12);
+        assert!((at(6).above - 200.0).abs() < 1e-6 && at(6).clipping == at(6).above);
+        assert_eq!(chosen(Bounded::Sizes, &grid, &exact, 1, 1.0), 7);
+    }
+
+    #[test]
+    fn the_median_is_by_weight() {
+        let said = [5.0, 1.0, 3.0];
+        assert_eq!(median(&[1.0, 1.0, 1.0], |n| said[n]), 3.0);
+        assert_eq!(median(&[5.0, 1.0, 1.0], |n| said[n]), 5.0);
     }
 }

@@ -1,7 +1,7 @@
 //! The candidates among which a bound is chosen, and what is counted between them.
 
-/// Candidates in ascending order: 1, 2, 3, 4, 6, 8, 12, 16 and so on, the powers of two and what is
-/// halfway between them, up to a number that is public.
+/// Candidates in ascending order: 1 to 8, 10, 12, 14, 16, 20 and so on, four for each doubling as soon as
+/// there are so many numbers, up to a number that is public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     candidates: Vec<u64>,
@@ -11,9 +11,11 @@ impl Grid {
     /// Up to `most`, which is at least 1, and the last candidate.
     pub fn up_to(most: u64) -> Grid {
         let powers = (0..u64::BITS - 1).map(|n| 1u64 << n);
-        let pairs = powers.flat_map(|power| [power, power.saturating_add(power / 2)]);
-        let mut candidates: Vec<u64> = pairs.take_while(|candidate| *candidate < most).collect();
-        candidates.dedup(); // 1 + 1 / 2
+        let steps = powers.flat_map(|power| {
+            let quarter = (power / 4).max(1);
+            (0..(power / quarter)).map(move |step| power + step * quarter)
+        });
+        let mut candidates: Vec<u64> = steps.take_while(|candidate| *candidate < most).collect();
         candidates.push(most.max(1));
         Grid { candidates }
     }
@@ -88,30 +90,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn candidates_are_powers_of_two_and_halfway() {
-        assert_eq!(Grid::up_to(20).candidates(), [1, 2, 3, 4, 6, 8, 12, 16, 20]);
-        assert_eq!(Grid::up_to(16).candidates(), [1, 2, 3, 4, 6, 8, 12, 16]);
+    fn candidates_are_four_for_each_doubling() {
+        assert_eq!(Grid::up_to(20).candidates(), [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20]);
+        assert_eq!(Grid::up_to(9).candidates(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(Grid::up_to(1).candidates(), [1]);
         assert_eq!(Grid::up_to(0).candidates(), [1]);
         let all = Grid::up_to(u64::MAX);
-        assert!(all.candidates().is_sorted_by(|a, b| a < b) && all.candidates().len() == 126);
+        assert!(all.candidates().is_sorted_by(|a, b| a < b) && all.candidates().len() == 248);
     }
 
     #[test]
     fn values_are_in_the_class_up_to_the_next_candidate() {
-        let mut tally = Tally::new(Grid::up_to(8));
-        [0, 1, 2, 3, 4, 5, 6, 8, 9, u64::MAX].iter().for_each(|value| tally.add(*value));
-        assert_eq!(tally.counts, [2, 1, 1, 1, 2, 1, 2]);
+        let mut tally = Tally::new(Grid::up_to(12));
+        [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 13, u64::MAX]
+            .iter()
+            .for_each(|value| tally.add(*value));
+        assert_eq!(tally.counts, [2, 1, 1, 1, 1, 1, 0, 1, 2, 1, 2]);
     }
 
     #[test]
     fn entities_are_in_layers() {
-        let mut tally = Tally::new(Grid::up_to(8));
+        let mut tally = Tally::new(Grid::up_to(10));
         tally.add_groups(0, 5);
         tally.add_groups(1, 2);
         tally.add_groups(7, 1);
         tally.add_groups(20, 3);
-        assert_eq!(tally.counts, [6, 4, 4, 4, 8, 7, 36]);
+        assert_eq!(tally.counts, [6, 4, 4, 4, 4, 4, 4, 3, 6, 30]);
         tally.add_groups(u64::MAX, u64::MAX);
         assert_eq!(tally.counts().max(), Some(i64::MAX));
     }

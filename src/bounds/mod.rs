@@ -3,8 +3,8 @@
 //! noise.
 //!
 //! A [`BoundSearch`] counts what lies between the candidates of a fixed [`Grid`], with noise, and all
-//! else follows from these noisy counts: how much each candidate would leave out ([`estimate`]), what
-//! noise it would bring, and which has the least of both together.
+//! else follows from these noisy counts: what there may be ([`posterior`]), how much each candidate would
+//! then leave out, what noise it would bring, and which is never far from the best ([`choice`]).
 //!
 //! # Privacy
 //!
@@ -26,9 +26,10 @@
 mod bounded;
 mod choice;
 mod error;
-mod estimate;
 mod grid;
+mod posterior;
 mod search;
+mod tail;
 
 pub use bounded::Bounded;
 pub use choice::{Candidate, candidates};

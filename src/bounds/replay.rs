@@ -18,7 +18,7 @@ fn check(bounded: Bounded, rows: u32, pairs: &[(Vec<u64>, Vec<u64>)]) {
                 Bounded::Sizes => tally.add_groups(*value, 1),
                 Bounded::Rows | Bounded::Amounts => tally.add(*value),
             });
-            Receipt::uncharged(search).find(&tally, &mut words_from_system().unwrap());
+            Receipt::uncharged(search).measure(&tally, &mut words_from_system().unwrap());
         });
     }
     replayed.check(1e-9);

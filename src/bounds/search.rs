@@ -96,10 +96,21 @@ impl Costs for BoundSearch {
 impl<P> Receipt<BoundSearch, P> {
     /// All candidates, of which one is chosen.
     pub fn find<R: RandomWords + ?Sized>(self, tally: &Tally, words: &mut R) -> Vec<Candidate> {
-        let BoundSearch { bounded, grid, release_epsilon, rows, noise, .. } = self.into_mechanism();
-        let noisy: Vec<i64> = tally.counts().map(|count| noise.add(count, words)).collect();
+        let (search, noisy) = self.measure(tally, words);
+        let BoundSearch { bounded, grid, release_epsilon, rows, noise, .. } = search;
         let scale = noise.scale().as_f64();
         candidates(bounded, &grid, &noisy, scale, (rows, release_epsilon))
+    }
+
+    /// All that is seen of the counts.
+    pub(super) fn measure<R: RandomWords + ?Sized>(
+        self,
+        tally: &Tally,
+        words: &mut R,
+    ) -> (BoundSearch, Vec<i64>) {
+        let search = self.into_mechanism();
+        let noisy = tally.counts().map(|count| search.noise.add(count, words)).collect();
+        (search, noisy)
     }
 }
 
