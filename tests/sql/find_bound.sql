@@ -47,6 +47,22 @@ SELECT round(sum) AS visits, round(stddev::numeric, 4) > 0 AS noisy FROM dp_rang
 -- one that is retracted is taken back
 CALL dp_set_status('visits', 'fewer', 'retracted');
 SELECT name, max_rows_per_unit FROM dp.datasets;
+-- also all of them: what is stored is served, and another release has no bound
+CALL dp_set_status('visits', 'rows', 'retracted');
+SELECT name, max_rows_per_unit FROM dp.datasets;
+SELECT sum(size * groups) AS visits FROM dp_hierarchy_release('visits', 1e4, name => 'first') WHERE level = 0;
+SELECT e.code, e.message FROM (VALUES ('third', 1e4), ('first', 1)) AS r (name, epsilon), error_of(format('SELECT dp_hierarchy_release(''visits'', %s, name => %L)', epsilon, name)) AS e;
+CALL dp_set_status('visits', 'rows', 'published');
+-- what is charged and not stored yet uses as many rows as it was charged for
+SELECT round(sum) AS visits FROM dp_range_sums('visits', 'age', '{"[0,100)"}'::int8range[], 1e4, name => 'cancelled');
+DELETE FROM dp.release_sum WHERE release = (SELECT id FROM dp.release WHERE name = 'cancelled');
+UPDATE dp.release SET released_at = NULL WHERE name = 'cancelled';
+CALL dp_set_status('visits', 'fewer', 'published');
+SELECT name, max_rows_per_unit FROM dp.datasets;
+SELECT releases AS charges FROM dp_budget('visits') \gset
+SELECT round(sum) AS visits FROM dp_range_sums('visits', 'age', '{"[0,100)"}'::int8range[], 1e4, name => 'cancelled');
+SELECT releases - :charges AS charged FROM dp_budget('visits');
+CALL dp_set_status('visits', 'fewer', 'retracted');
 
 -- amounts: of four rows of a patient, in units
 SELECT dp_create_dataset('bills', 'visit', '{id}', '{city}', 'clinic', epsilon_budget => 1e6);

@@ -60,35 +60,45 @@ impl Dataset {
     /// Errors: it does not exist; the current role may not use it; how many rows of a unit are used is
     /// still to be chosen.
     pub(crate) fn open(name: &str) -> Result<Dataset> {
-        let dataset = Dataset::open_awaiting(name)?;
+        Dataset::open_for(name, None)
+    }
+
+    /// The same, for a release of that name: one that is charged uses as many rows of a unit as it did
+    /// then.
+    pub(crate) fn open_for(name: &str, release: Option<&str>) -> Result<Dataset> {
+        let dataset = Dataset::find(name, release)?.granted()?;
         dataset.check_bound()?;
         Ok(dataset)
     }
 
     /// The same, also where that is still to be chosen.
     pub(crate) fn open_awaiting(name: &str) -> Result<Dataset> {
-        let mut dataset = Dataset::find(name)?;
-        if acts_for(dataset.owner) {
-            return Ok(dataset);
+        Dataset::find(name, None)?.granted()
+    }
+
+    /// Error: the current role may not use it.
+    fn granted(mut self) -> Result<Dataset> {
+        if acts_for(self.owner) {
+            return Ok(self);
         }
         let sql = format!(
             "SELECT grantee, require_name FROM dp.access \
               WHERE dataset = {} AND NOT revoked AND dp.role(grantee, grantee_name) = grantee \
               ORDER BY grantee <> {}, grantee",
-            dataset.id,
+            self.id,
             current_role().to_u32()
         );
         read_catalog(&sql, |row| {
             let role = row.get(1).unwrap_or(Oid::INVALID);
             let requires_name = row.get(2).unwrap_or(true);
-            dataset.grants.push(Grant { role, requires_name });
+            self.grants.push(Grant { role, requires_name });
             Ok(())
         })?;
-        dataset.grants.retain(|grant| acts_for(grant.role));
-        if dataset.grants.is_empty() {
-            return Err(denied(name, "Its owner can let your role release: dp_grant."));
+        self.grants.retain(|grant| acts_for(grant.role));
+        if self.grants.is_empty() {
+            return Err(denied(&self.name, "Its owner can let your role release: dp_grant."));
         }
-        Ok(dataset)
+        Ok(self)
     }
 
     /// Error: how many rows of a unit are used is still to be chosen.
@@ -106,7 +116,7 @@ impl Dataset {
 
     /// Looks a dataset up by name, for its owner alone.
     pub(crate) fn open_as_owner(name: &str) -> Result<Dataset> {
-        let dataset = Dataset::find(name)?;
+        let dataset = Dataset::find(name, None)?;
         if acts_for(dataset.owner) {
             Ok(dataset)
         } else {
@@ -114,17 +124,18 @@ impl Dataset {
         }
     }
 
-    fn find(name: &str) -> Result<Dataset> {
+    fn find(name: &str, release: Option<&str>) -> Result<Dataset> {
         let sql = format!(
             "SELECT d.id, dp.role(d.owner, d.owner_name), d.entities, d.groups, d.group_key, \
                     d.hierarchy, d.size_column, d.privacy_unit, \
-                    coalesce(d.max_rows_per_unit, b.value::int), d.fingerprint, \
+                    coalesce(d.max_rows_per_unit, {}, b.value::int), d.fingerprint, \
                     d.leaves, c.counted_at IS NOT NULL, d.period_column, d.period_type, \
                     d.groups_per_unit, d.regions, d.other_region, d.max_rows_per_unit IS NULL \
                FROM dp.dataset AS d LEFT JOIN dp.leaf_count AS c ON c.dataset = d.id \
                LEFT JOIN dp.chosen_bound AS b \
                       ON b.dataset = d.id AND b.bound = 'max_rows_per_unit' \
               WHERE d.name = {} AND d.dropped_at IS NULL",
+            release.map_or("NULL".to_string(), rows_then),
             quote_literal(name)
         );
         let mut found = None;
@@ -381,6 +392,18 @@ impl Dataset {
         )?;
         Ok(())
     }
+}
+
+/// As an expression over `dp.dataset AS d`: how many rows of a unit the release of that name uses, NULL
+/// where none is charged or the number was declared.
+fn rows_then(release: &str) -> String {
+    format!(
+        "(SELECT (c.parameters ->> {})::int FROM dp.release AS r \
+            JOIN dp.charge AS c ON c.id = r.charge \
+           WHERE r.dataset = d.id AND r.name = {})",
+        quote_literal(Bounded::Rows.word()),
+        quote_literal(release)
+    )
 }
 
 fn denied(name: &str, hint: &str) -> ErrorReport {

@@ -51,7 +51,7 @@ fn dp_find_bound(
     let bounded = bounded(required(bound, "bound")?)?;
     let dataset = match bounded {
         Bounded::Rows => Dataset::open_awaiting(dataset_name)?,
-        Bounded::Amounts | Bounded::Sizes => Dataset::open(dataset_name)?,
+        Bounded::Amounts | Bounded::Sizes => Dataset::open_for(dataset_name, name)?,
     };
     progress.dataset(dataset.id);
     let amounts = amounts(bounded, amount, amount_unit)?;

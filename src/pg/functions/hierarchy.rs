@@ -55,7 +55,7 @@ fn dp_hierarchy_release(
         }
 
         let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
-        let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
+        let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
         progress.dataset(dataset.id);
         let max_size = match required(max_size, "max_size")? {
             Bound::Number(size) => size,

@@ -220,7 +220,7 @@ fn of_dataset(
 ) -> Result<TableIterator<'static, AnswerRow>> {
     let progress = Progress::start(Function::RangeSums, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
+    let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
     let amounts = amounts.amounts(|column| dataset.chosen_amount(column, name))?;

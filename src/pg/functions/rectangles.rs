@@ -56,7 +56,7 @@ fn dp_rectangle_sums(
     let columns = Questions::of_numbers(&column_ranges, column_bounds.as_ref(), "column_bounds")?;
 
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
+    let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let row_column = required(row_column, "row_column")?;
     let column_column = required(column_column, "column_column")?;

@@ -36,7 +36,7 @@ fn dp_region_range_release(
 > {
     let progress = Progress::start(Function::RegionRangeRelease, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?.of_part(within, period)?;
+    let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let column = required(bins_column, "bins_column")?;
     let bounds = required(bounds, "bounds")?;

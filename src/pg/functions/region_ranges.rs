@@ -155,7 +155,8 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let Arguments { value_column, epsilon, delta, method, name, .. } = arguments;
     let progress = Progress::start(Function::RegionRangeSums, Phase::Checking);
     let dataset_name = required(arguments.dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?.of_part(arguments.within, arguments.period)?;
+    let dataset =
+        Dataset::open_for(dataset_name, name)?.of_part(arguments.within, arguments.period)?;
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
     let shares = arguments.budget_shares.map(|shares| all_required(shares, "budget_shares"));

@@ -24,7 +24,7 @@ fn dp_find_regions(
 ) -> Result<TableIterator<'static, (name!(path, Vec<String>),)>> {
     let progress = Progress::start(Function::FindRegions, Phase::Checking);
     let dataset_name = required(dataset, "dataset")?;
-    let dataset = Dataset::open(dataset_name)?;
+    let dataset = Dataset::open_for(dataset_name, name)?;
     progress.dataset(dataset.id);
     let discovery = discovery(&dataset, epsilon, delta)?;
     let parameters = json!({"epsilon": epsilon, "delta": delta});
