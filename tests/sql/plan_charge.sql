@@ -100,3 +100,10 @@ BEGIN;
 UPDATE dp.dataset SET epsilon_sum = epsilon_sum - 1 WHERE name = 'census';
 SELECT whole, problem FROM dp_verify_ledger();
 ROLLBACK;
+-- where not the delta is too much, but the epsilon; or the delta for a role
+SELECT * FROM error_of($$CALL dp_publish('second', ages('census', 's', 30, 0.1), delta => 1e-8)$$);
+SELECT dp_create_dataset('limited', 'person', '{id}', '{state}', 'household', epsilon_budget => 9, delta_budget => 1e-6) \g /dev/null
+SELECT dp_grant('limited', 'dp_test_planner', 5, delta_limit => 1e-7) \g /dev/null
+SET ROLE dp_test_planner;
+SELECT * FROM error_of($$CALL dp_publish('more', ages('limited', 'n', 30, 0.1), delta => 4e-7)$$);
+RESET ROLE;

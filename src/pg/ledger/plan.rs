@@ -11,7 +11,7 @@
 //! A release that may fail is charged by itself: the rule counts its failures, and those at which a
 //! plan's delta lets it fail are others.
 
-use super::message::{ChargeRequest, PlanRequest};
+use super::message::{ChargeRequest, PlanRequest, Refusal};
 use super::quotes::Quote;
 use crate::charge::Cost;
 use crate::privacy::{Epsilon, PrivacyLoss, composed_epsilon, shown_bound};
@@ -73,6 +73,30 @@ impl Plan {
             ..first.clone()
         };
         Some(PlanRequest { members: self.members.clone(), charge })
+    }
+}
+
+/// The way out where what a plan costs does not fit; None where it is that of any release.
+pub(super) fn hint(cost: &Cost, refusal: &Refusal) -> Option<&'static str> {
+    match refusal {
+        Refusal::BudgetExceeded { delta_left, .. }
+            if delta_left.parse().is_ok_and(|left: f64| cost.delta > left) =>
+        {
+            Some(
+                "Nothing was spent. A plan's delta has to fit into what is left of half of the \
+                 delta_budget: give a smaller delta, or leave it out, and each release is charged \
+                 by itself.",
+            )
+        }
+        Refusal::BudgetExceeded { .. } => Some(
+            "Nothing was spent. That is what the releases cost as one: publish fewer of them, or \
+             leave delta out where the zCDP bound has room for each: dp_budget shows it.",
+        ),
+        Refusal::DeltaLimitExceeded { .. } => Some(
+            "Nothing was spent. Give a smaller delta, or leave it out, and each release is charged \
+             by itself. dp.grants shows each role's limits.",
+        ),
+        _ => None,
     }
 }
 

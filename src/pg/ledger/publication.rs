@@ -3,7 +3,7 @@
 
 use super::account::{CHARGE, not_charged};
 use super::message::{Answer, Charge, Message, PublishAnswer, PublishRequest, Refusal};
-use super::plan::{Plan, plans};
+use super::plan::{self, Plan, plans};
 use super::quotes::{self, Quote};
 use crate::charge::Cost;
 use crate::pg::errors::{Result, error, internal, invalid};
@@ -92,10 +92,11 @@ impl Publication {
     /// Errors: those of a charge, for the first release that is refused: then nothing is charged.
     pub(crate) fn charge_all(self, delta: Option<f64>) -> Result<Vec<String>> {
         let mut notices = Vec::new();
-        for Answered { quote, cost, is_told, answer } in self.ask(delta, false)? {
-            let charge = answer.map_err(|refusal| (quote.refused)(&cost, refusal))?;
+        for answered in self.ask(delta, false)? {
+            let Answered { quote, cost, is_told, .. } = &answered;
+            let charge = answered.answer.as_ref().map_err(|refusal| answered.refused(refusal))?;
             if !is_told {
-                notices.extend(charge.left.map(|left| (quote.notice)(&cost, &left)));
+                notices.extend(charge.left.as_ref().map(|left| (quote.notice)(cost, left)));
             }
         }
         Ok(notices)
@@ -104,13 +105,12 @@ impl Publication {
     /// Tells what [`charge_all`](Publication::charge_all) would do.
     pub(crate) fn try_charge(self, delta: Option<f64>) -> Result<Vec<Tried>> {
         let tried = self.ask(delta, true)?.into_iter().map(|answered| {
-            let Answered { quote, cost, is_told, answer } = answered;
-            let epsilon = if is_told { "0".to_string() } else { cost.epsilon.decimal() };
-            match answer {
-                Ok(Charge { left: None, .. }) => Tried { epsilon: "0".to_string(), problem: None },
-                Ok(_) => Tried { epsilon, problem: None },
-                Err(refusal) => Tried { epsilon, problem: Some((quote.refused)(&cost, refusal)) },
-            }
+            let is_free =
+                answered.is_told || matches!(answered.answer, Ok(Charge { left: None, .. }));
+            let epsilon = if is_free { "0".to_string() } else { answered.cost.epsilon.decimal() };
+            let refusal = answered.answer.as_ref().err();
+            let problem = refusal.map(|refusal| answered.refused(refusal));
+            Tried { epsilon, problem }
         });
         Ok(tried.collect())
     }
@@ -203,9 +203,22 @@ struct Answered {
     quote: Quote,
     /// What is charged: of a plan that of all its releases.
     cost: Cost,
+    is_planned: bool,
     /// It is charged with an earlier one.
     is_told: bool,
     answer: Answer,
+}
+
+impl Answered {
+    /// Why it was not charged.
+    fn refused(&self, refusal: &Refusal) -> ErrorReport {
+        let hint = self.is_planned.then(|| plan::hint(&self.cost, refusal)).flatten();
+        let report = (self.quote.refused)(&self.cost, refusal.clone());
+        match hint {
+            Some(hint) => report.set_hint(hint),
+            None => report,
+        }
+    }
 }
 
 fn answered(quotes: Vec<Quote>, plans: &[Plan], answers: Vec<Answer>) -> Vec<Answered> {
@@ -220,7 +233,7 @@ fn answered(quotes: Vec<Quote>, plans: &[Plan], answers: Vec<Answer>) -> Vec<Ans
         };
         let cost = cost.clone();
         let is_told = plan.is_some_and(|plan| plan.members.first() != Some(&n));
-        Answered { quote, cost, is_told, answer }
+        Answered { quote, cost, is_planned: plan.is_some(), is_told, answer }
     })
     .collect()
 }
