@@ -1703,7 +1703,7 @@ COMMENT ON FUNCTION dp.charge_quoted(text, jsonb, float8) IS
     'inside of dp_publish: charges all that was quoted, or nothing';
 
 CREATE FUNCTION dp.try_quoted(name text, releases jsonb, delta float8)
-    RETURNS TABLE (epsilon text, problem text)
+    RETURNS TABLE (epsilon text, problem text, epsilon_left text)
     AS 'MODULE_PATHNAME', 'dp_try_quoted_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;
 
@@ -1820,11 +1820,13 @@ BEGIN
     END LOOP;
     RETURN QUERY
         WITH tried AS MATERIALIZED (
-            SELECT * FROM dp.try_quoted(name, releases, delta) WITH ORDINALITY AS t (epsilon, problem, n)
+            SELECT * FROM dp.try_quoted(name, releases, delta) WITH ORDINALITY
+                     AS t (epsilon, problem, epsilon_left, n)
         )
         SELECT r.release ->> 'dataset', coalesce(t.epsilon::float8, 0),
-               (SELECT d.epsilon_left FROM dp.datasets AS d
-                 WHERE d.name = r.release ->> 'dataset')::float8,
+               coalesce(t.epsilon_left::numeric,
+                        (SELECT d.epsilon_left FROM dp.datasets AS d
+                          WHERE d.name = r.release ->> 'dataset'))::float8,
                quotes[r.n] IS NULL AND problems[r.n] IS NULL, coalesce(problems[r.n], t.problem)
           FROM jsonb_array_elements(releases) WITH ORDINALITY AS r (release, n)
           LEFT JOIN tried AS t ON t.n = quotes[r.n]

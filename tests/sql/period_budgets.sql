@@ -136,5 +136,24 @@ SELECT count(*) FROM dp_budget_periods('moved');
 SELECT dp_open_period('moved', '[2026-03-01,2026-05-01)', 1);
 SELECT whole, problem FROM dp_verify_ledger();
 
+-- dp_publish_check tells of each release what is left of what binds it: to the owner of the fullest cell, in its opened periods or not, to
+-- a role of its limits, too
+SELECT declare_dataset('checked', 10) \g /dev/null
+SELECT dp_open_period('checked', '[2026-01-01,2026-04-01)', 4), dp_open_period('checked', '[2026-04-01,2026-07-01)', 2) \g /dev/null
+SELECT dp_grant('checked', 'dp_test_analyst', 3, false, 1) \g /dev/null
+SELECT count(*) FROM dp_range_sums('checked', 'age', '{"[0,18)"}', 1.25, within => '{CA}', period => '[2026-04-01,2026-07-01)');
+CREATE VIEW checked WITH (security_invoker) AS
+    SELECT p.part, c.epsilon, c.epsilon_left, c.problem IS NULL AS fits
+      FROM (VALUES (1, '{}'::jsonb), (2, '{"within": ["NY"], "period": "[2026-05-01,2026-06-01)"}'), (3, '{"within": ["CA"], "period": "[2026-05-01,2026-06-01)"}'),
+                   (4, '{"period": "[2026-02-01,2026-03-01)"}'), (5, '{"period": "[2026-07-01,2026-10-01)"}')) AS p (n, part),
+           dp_publish_check('Q', jsonb_build_array('{"dataset": "checked", "function": "dp_range_sums", "value_column": "age", "ranges": ["[0,18)"], "epsilon": 0.875}'::jsonb || p.part)) AS c
+     ORDER BY p.n;
+GRANT SELECT ON checked TO dp_test_analyst;
+SELECT * FROM checked;
+SET ROLE dp_test_analyst;
+SELECT * FROM checked;
+RESET ROLE;
+SELECT releases FROM dp_budget('checked');
+
 DROP OWNED BY dp_test_analyst, dp_test_team;
 DROP ROLE dp_test_analyst, dp_test_team;

@@ -42,10 +42,19 @@ fn dp_try_quoted(
     name: Option<&str>,
     releases: Option<JsonbArgument>,
     delta: Option<f64>,
-) -> Result<TableIterator<'static, (name!(epsilon, String), name!(problem, Option<String>))>> {
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(epsilon, String),
+            name!(problem, Option<String>),
+            name!(epsilon_left, Option<String>),
+        ),
+    >,
+> {
     let tried = publication_of(name, releases)?.try_charge(checked_delta(delta)?)?;
-    let rows = tried.into_iter().map(|Tried { epsilon, problem }| {
-        (epsilon, problem.map(|report| report.message().to_string()))
+    let rows = tried.into_iter().map(|Tried { epsilon, problem, left }| {
+        (epsilon, problem.map(|report| report.message().to_string()), left)
     });
     Ok(TableIterator::new(rows.collect::<Vec<_>>()))
 }

@@ -161,8 +161,12 @@ impl ChargedPart {
 /// What became of a publication's charges.
 #[derive(Serialize, Deserialize)]
 pub(super) enum PublishAnswer {
-    /// For each charge what it came to: all stand, unless one is refused or it is a trial.
-    Charges(Vec<Answer>),
+    Charges {
+        /// For each charge what it came to: all stand, unless one is refused or it is a trial.
+        answers: Vec<Answer>,
+        /// Of a trial, what is left now for each of them.
+        left: Vec<Option<Left>>,
+    },
     /// The role has another publication of that name.
     OtherPublication,
     /// Somebody has locked what would have to be waited for.

@@ -27,7 +27,7 @@ pub(super) struct Opened {
 pub(super) type Tightest = Option<(Opened, Fullest)>;
 
 /// Whether all opened periods that the charge overlaps have room for it; if so, the one where least is
-/// left. None where it did not have to be found out.
+/// left. None where it did not have to be found out, unless `finds_tightest`.
 ///
 /// Which period a row lies in is told by the tables as they are now: by what older ones told apart
 /// counts in all periods.
@@ -36,6 +36,7 @@ pub(super) fn check(
     request: &ChargeRequest,
     account: &Account,
     parts: &Parts,
+    finds_tightest: bool,
 ) -> SpiResult<std::result::Result<Tightest, Refusal>> {
     let opened = overlapping(client, request, account)?;
     if opened.is_empty() {
@@ -53,7 +54,7 @@ pub(super) fn check(
             // where no cell at all is too full for a period's budget, none in the period is
             let told = summits.are_told_by(&rule);
             let fits = |period: &Opened| !summits.fullest(&period.limits).exceeds;
-            if told && opened.iter().all(fits) {
+            if told && !finds_tightest && opened.iter().all(fits) {
                 return Ok(Ok(None));
             }
             let dataset = request.dataset.into();

@@ -2,7 +2,7 @@
 //! first, then all of it is charged at once.
 
 use super::account::{CHARGE, not_charged};
-use super::message::{Answer, Charge, Message, PublishAnswer, PublishRequest, Refusal};
+use super::message::{Answer, Charge, Left, Message, PublishAnswer, PublishRequest, Refusal};
 use super::plan::{self, Plan, plans};
 use super::quotes::{self, Quote};
 use crate::charge::Cost;
@@ -50,6 +50,8 @@ pub(crate) fn quoted() -> Vec<Cost> {
 pub(crate) struct Tried {
     pub(crate) epsilon: String,
     pub(crate) problem: Option<ErrorReport>,
+    /// Of epsilon, before any of them is charged.
+    pub(crate) left: Option<String>,
 }
 
 impl Publication {
@@ -110,7 +112,7 @@ impl Publication {
             let epsilon = if is_free { "0".to_string() } else { answered.cost.epsilon.decimal() };
             let refusal = answered.answer.as_ref().err();
             let problem = refusal.map(|refusal| answered.refused(refusal));
-            Tried { epsilon, problem }
+            Tried { epsilon, problem, left: answered.left.map(|left| left.epsilon) }
         });
         Ok(tried.collect())
     }
@@ -140,7 +142,9 @@ impl Publication {
         let begin = Instant::now();
         loop {
             match ask_worker(&message)? {
-                PublishAnswer::Charges(answers) => return Ok(answered(quotes, &plans, answers)),
+                PublishAnswer::Charges { answers, left } => {
+                    return Ok(answered(quotes, &plans, answers, left));
+                }
                 PublishAnswer::OtherPublication => {
                     return Err(error(
                         PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT,
@@ -207,6 +211,8 @@ struct Answered {
     /// It is charged with an earlier one.
     is_told: bool,
     answer: Answer,
+    /// What was left before, if it was tried.
+    left: Option<Left>,
 }
 
 impl Answered {
@@ -221,9 +227,15 @@ impl Answered {
     }
 }
 
-fn answered(quotes: Vec<Quote>, plans: &[Plan], answers: Vec<Answer>) -> Vec<Answered> {
-    let each = quotes.into_iter().zip(answers).enumerate();
-    each.map(|(n, (quote, answer))| {
+fn answered(
+    quotes: Vec<Quote>,
+    plans: &[Plan],
+    answers: Vec<Answer>,
+    left: Vec<Option<Left>>,
+) -> Vec<Answered> {
+    let left = left.into_iter().chain(std::iter::repeat_with(|| None));
+    let each = quotes.into_iter().zip(answers).zip(left).enumerate();
+    each.map(|(n, ((quote, answer), left))| {
         let plan = plans.iter().find(|plan| plan.members.contains(&n));
         let cost = match (plan, &answer) {
             (None, _) => &quote.cost,
@@ -233,7 +245,7 @@ fn answered(quotes: Vec<Quote>, plans: &[Plan], answers: Vec<Answer>) -> Vec<Ans
         };
         let cost = cost.clone();
         let is_told = plan.is_some_and(|plan| plan.members.first() != Some(&n));
-        Answered { quote, cost, is_planned: plan.is_some(), is_told, answer }
+        Answered { quote, cost, is_planned: plan.is_some(), is_told, answer, left }
     })
     .collect()
 }

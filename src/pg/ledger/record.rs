@@ -137,7 +137,7 @@ fn check_budget(
         let before = parts.fullest(request, &before);
         return budget_exceeded(client, request, &before, None).map(Err);
     }
-    let tightest = match periods::check(client, request, &account, &parts)? {
+    let tightest = match periods::check(client, request, &account, &parts, false)? {
         Err(refusal) => return Ok(Err(refusal)),
         Ok(tightest) => tightest,
     };
@@ -286,6 +286,25 @@ pub(super) fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResu
     Ok(entry.unwrap_or_default())
 }
 
+/// What is left now to the role that asks, of what such a release is charged to. None where it cannot
+/// be charged at all.
+pub(super) fn left_now(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<Option<Left>> {
+    let nothing = ChargeRequest {
+        epsilon: "0".to_string(),
+        delta: "0".to_string(),
+        rho: 0.0,
+        may_fail: false,
+        ..request.clone()
+    };
+    let Some(mut account) = account(client, &nothing, &[])? else { return Ok(None) };
+    let parts = Parts::read(client, &nothing, account.summits.take())?;
+    let fullest = parts.fullest(&nothing, &account.limits);
+    match periods::check(client, &nothing, &account, &parts, true)? {
+        Err(_) => Ok(None),
+        Ok(tightest) => left(client, &nothing, &fullest, &tightest),
+    }
+}
+
 /// What the charge leaves to the role that asked: of its limits, of the dataset's budget or of an
 /// opened period's, whichever is least. `fullest`: where most of the budget is spent, with the charge.
 fn left(
@@ -306,7 +325,8 @@ fn left(
     first_row(
         client,
         &format!(
-            "SELECT trim_scale(epsilon)::text, trim_scale(whole)::text, is_limit, period \
+            "SELECT trim_scale(greatest(epsilon, 0))::text, trim_scale(whole)::text, is_limit, \
+                    period \
                FROM (SELECT epsilon_budget - least(CASE WHEN $3 THEN epsilon_sum + $5::numeric \
                                                                + $6::numeric END, $4::numeric), \
                             epsilon_budget, false, NULL \

@@ -5,7 +5,7 @@ use super::message::{
     Answer, Charge, ChargeRequest, PlanRequest, PublishAnswer, PublishRequest, Refusal,
 };
 use super::promise::{promise, standing};
-use super::record::{charge, charge_plan};
+use super::record::{charge, charge_plan, left_now};
 use super::sql::{SpiResult, first_row};
 use crate::pg::server::transaction::all_or_nothing;
 use pgrx::prelude::*;
@@ -17,7 +17,7 @@ pub(super) fn charge_all(request: &PublishRequest) -> SpiResult<PublishAnswer> {
     all_or_nothing(|| {
         let answer = Spi::connect_mut(|client| charge_each(client, request))?;
         let is_charged = !request.is_trial
-            && matches!(&answer, PublishAnswer::Charges(all) if all.iter().all(Result::is_ok));
+            && matches!(&answer, PublishAnswer::Charges { answers, .. } if answers.iter().all(Result::is_ok));
         Ok((answer, is_charged))
     })
 }
@@ -29,6 +29,10 @@ fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Pu
     let Some(publication) = publication(client, request)? else {
         return Ok(PublishAnswer::OtherPublication);
     };
+    let mut left = Vec::new();
+    for one in request.charges.iter().filter(|_| request.is_trial) {
+        left.push(left_now(client, one)?);
+    }
     let mut answers: Vec<Option<Answer>> = request.charges.iter().map(|_| None).collect();
     for plan in &request.plans {
         for (member, answer) in plan.members.iter().zip(charge_as_one(client, request, plan)?) {
@@ -55,7 +59,7 @@ fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Pu
     if !request.is_trial {
         take_over(client, request, publication)?;
     }
-    Ok(PublishAnswer::Charges(charged))
+    Ok(PublishAnswer::Charges { answers: charged, left })
 }
 
 /// Locks all that the charges need before the first of them locks the ledger, for which everybody
