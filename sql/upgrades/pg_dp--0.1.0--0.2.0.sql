@@ -446,6 +446,31 @@ BEGIN ATOMIC
                CASE WHEN s.within <> '{}' THEN to_jsonb(s.within) END AS within,
                s.releases AS n, s.epsilon_sum AS epsilon, s.delta_sum AS delta, s.rho_sum AS rho
           FROM dp.scope AS s
+    ), planned AS ( -- a plan's entries follow its own, as it names them
+        SELECT p.id AS plan, p.id + r.n AS id, p.dataset, p.charged_by, p.epoch,
+               p.parameters -> 'cells' AS cells, p.parameters -> 'within' AS within,
+               p.parameters -> 'period' AS period, r.name, p.rho
+          FROM dp.charge AS p
+         CROSS JOIN LATERAL jsonb_array_elements(
+                        CASE jsonb_typeof(p.parameters -> 'releases')
+                        WHEN 'array' THEN p.parameters -> 'releases' ELSE '[null]' END)
+                    WITH ORDINALITY AS r (name, n)
+         WHERE p.function = 'dp_publish'
+    ), misplanned AS (
+        SELECT min(coalesce(c.id, p.id)) AS first
+          FROM planned AS p
+          FULL JOIN (SELECT * FROM dp.charge AS c WHERE c.parameters ? 'plan') AS c
+                 ON c.id = p.id AND c.parameters -> 'plan' = to_jsonb(p.plan)
+         WHERE (c.dataset, c.charged_by, c.epoch, c.parameters -> 'cells', c.parameters -> 'within',
+                c.parameters -> 'period', c.parameters -> 'name')
+               IS DISTINCT FROM
+               (p.dataset, p.charged_by, p.epoch, p.cells, p.within, p.period, p.name)
+    ), misjudged AS ( -- both are rounded up
+        SELECT min(s.plan) AS first
+          FROM (SELECT p.plan, p.rho, sum(c.rho) AS of_entries
+                  FROM planned AS p JOIN dp.charge AS c ON c.id = p.id
+                 GROUP BY p.plan, p.rho) AS s
+         WHERE abs(s.rho - s.of_entries) > 1e-9 * s.of_entries
     ), unbalanced AS (
         SELECT min(u.dataset) AS first
           FROM (SELECT d.id AS dataset
@@ -513,6 +538,11 @@ BEGIN ATOMIC
     ), problems AS (
         SELECT CASE WHEN broken.first IS NOT NULL
                     THEN format('entry %s does not continue the chain', broken.first)
+                    WHEN misplanned.first IS NOT NULL
+                    THEN format('entry %s is not what a plan was charged for', misplanned.first)
+                    WHEN misjudged.first IS NOT NULL
+                    THEN format('the plan of entry %s did not cost what its entries do',
+                                misjudged.first)
                     WHEN unbalanced.first IS NOT NULL
                     THEN format('the sums of dataset number %s are not those of its entries',
                                 unbalanced.first)
@@ -520,7 +550,7 @@ BEGIN ATOMIC
                     THEN format('the budget of dataset number %s is not that of its deeds',
                                 undeeded.first)
                END AS problem
-          FROM broken, unbalanced, undeeded
+          FROM broken, misplanned, misjudged, unbalanced, undeeded
     )
     SELECT (SELECT count(*) FROM dp.charge), (SELECT count(*) FROM dp.epoch), p.problem IS NULL,
            p.problem

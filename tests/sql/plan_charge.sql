@@ -107,3 +107,62 @@ SELECT dp_grant('limited', 'dp_test_planner', 5, delta_limit => 1e-7) \g /dev/nu
 SET ROLE dp_test_planner;
 SELECT * FROM error_of($$CALL dp_publish('more', ages('limited', 'n', 30, 0.1), delta => 4e-7)$$);
 RESET ROLE;
+-- a plan shows that is forged with the chain and the sums
+CREATE PROCEDURE forge(changed int, change jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+    c record;
+BEGIN
+    UPDATE dp.charge SET parameters = parameters || change WHERE id = changed;
+    FOR c IN SELECT id FROM dp.charge WHERE id >= changed ORDER BY id LOOP
+        UPDATE dp.charge AS e SET hash = dp.charge_hash(
+                   (SELECT p.hash FROM dp.charge AS p WHERE p.id = c.id - 1), e.id, e.epoch, e.charged_at, e.charged_by, e.dataset,
+                   e.function, e.epsilon, e.delta, e.rho, e.parameters, e.nonce) WHERE e.id = c.id;
+    END LOOP;
+    UPDATE dp.dataset AS d SET (epsilon_sum, delta_sum, rho_sum) = (
+        SELECT coalesce(sum(epsilon), 0), coalesce(sum(delta), 0), coalesce(sum(rho), 0) FROM dp.charge AS e
+         WHERE e.dataset = d.id AND NOT e.parameters ? 'plan' AND NOT e.parameters ? 'cells');
+END $$;
+SELECT min(id) FILTER (WHERE dataset = 'census' AND function = 'dp_range_sums' AND plan IS NULL) AS alone,
+       min(id) FILTER (WHERE dataset = 'granted') AS granted
+  FROM dp.ledger \gset
+SELECT jsonb_build_object('releases', (parameters -> 'releases') - 29) AS fewer,
+       jsonb_build_object('releases', jsonb_set(parameters -> 'releases', '{3}', '"other"')) AS others
+  FROM dp.ledger WHERE id = 1 \gset
+BEGIN;
+ALTER TABLE dp.charge DISABLE TRIGGER append_only;
+-- nothing is forged yet
+CALL forge(1, '{}');
+SELECT whole, problem FROM dp_verify_ledger();
+-- what was charged alone, with a plan; with none; with that of another dataset
+SAVEPOINT before;
+CALL forge(:alone, '{"plan": 1}');
+SELECT whole, problem = 'entry ' || :alone || ' is not what a plan was charged for' AS told FROM dp_verify_ledger();
+ROLLBACK TO before;
+CALL forge(:alone, '{"plan": "none"}');
+SELECT whole, problem = 'entry ' || :alone || ' is not what a plan was charged for' AS told FROM dp_verify_ledger();
+ROLLBACK TO before;
+CALL forge(:alone, '{"plan": null}');
+SELECT whole, problem = 'entry ' || :alone || ' is not what a plan was charged for' AS told FROM dp_verify_ledger();
+ROLLBACK TO before;
+CALL forge(5, format('{"plan": %s}', :granted)::jsonb);
+SELECT whole, problem FROM dp_verify_ledger();
+ROLLBACK TO before;
+-- a plan of fewer releases, of others, of none, or that cost less
+CALL forge(1, :'fewer');
+SELECT whole, problem FROM dp_verify_ledger();
+ROLLBACK TO before;
+CALL forge(1, :'others');
+SELECT whole, problem FROM dp_verify_ledger();
+ROLLBACK TO before;
+CALL forge(1, '{"releases": 30}');
+SELECT whole, problem FROM dp_verify_ledger();
+ROLLBACK TO before;
+UPDATE dp.charge SET charged_by = 'other' WHERE id = 7;
+CALL forge(7, '{}');
+SELECT whole, problem FROM dp_verify_ledger();
+ROLLBACK TO before;
+UPDATE dp.charge SET rho = rho / 2 WHERE id = 1;
+CALL forge(1, '{}');
+SELECT whole, problem FROM dp_verify_ledger();
+ROLLBACK;
+
