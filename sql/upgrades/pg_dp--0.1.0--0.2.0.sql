@@ -1339,7 +1339,23 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
                'parameters', jsonb_build_object(
                    'epsilon', trim_scale(c.epsilon), 'delta', trim_scale(c.delta),
                    'rho', trim_scale(c.rho)),
-               'mechanism', c.parameters,
+               'mechanism', c.parameters)
+           -- what counts of a release of a plan is what all of it was charged
+           || CASE WHEN NOT c.parameters ? 'plan' THEN '{}' ELSE jsonb_build_object('charged_as_one', (
+                  SELECT jsonb_build_object(
+                             'entry', p.id, 'publication', p.parameters ->> 'name',
+                             'releases', jsonb_array_length(p.parameters -> 'releases'),
+                             'epsilon', trim_scale(p.epsilon), 'delta', trim_scale(p.delta),
+                             'rho', trim_scale(p.rho),
+                             -- drafts are their owner's
+                             'with', (SELECT coalesce(jsonb_agg(k.release ORDER BY k.charge), '[]')
+                                        FROM dp.known_release AS k
+                                       WHERE k.dataset_id = p.dataset AND k.charge <> c.id
+                                         AND k.charge BETWEEN p.id + 1 AND p.id
+                                             + jsonb_array_length(p.parameters -> 'releases')))
+                    FROM dp.charge AS p
+                   WHERE p.id = (c.parameters ->> 'plan')::bigint)) END
+           || pg_catalog.jsonb_build_object(
                'public', jsonb_build_object(
                    'groups', CASE
                        WHEN d.groups_per_unit IS NOT NULL
@@ -1419,36 +1435,45 @@ BEGIN ATOMIC
                               p.flavour ->> 'model', p.flavour ->> 'neighbours')),
         (3, 'Loss', format('epsilon %s, delta %s; in zCDP rho %s', p.parameters ->> 'epsilon',
                            p.parameters ->> 'delta', p.parameters ->> 'rho')),
-        (4, 'All releases',
+        (4, 'Charged as one', CASE WHEN p.charged_as_one IS NOT NULL THEN
+         format('epsilon %s, delta %s for the %s releases of publication "%s" together (ledger entry %s)',
+                p.charged_as_one ->> 'epsilon', p.charged_as_one ->> 'delta',
+                p.charged_as_one ->> 'releases', p.charged_as_one ->> 'publication',
+                p.charged_as_one ->> 'entry')
+         || coalesce(', the others: ' || (
+                SELECT string_agg(format('"%s"', o.name), ', ' ORDER BY o.n)
+                  FROM jsonb_array_elements_text(p.charged_as_one -> 'with')
+                       WITH ORDINALITY AS o (name, n)), '') END),
+        (5, 'All releases',
          format('%s, which together cost epsilon %s of %s, delta %s of %s', p.total ->> 'releases',
                 p.total ->> 'epsilon_spent', p.total ->> 'epsilon_budget',
                 p.total ->> 'delta_spent', p.total ->> 'delta_budget')),
-        (5, '', 'and add up with those of ' || nullif(p.total ->> 'adds_up_with', '[]')),
-        (6, 'Made by', format('%s %s', p.release ->> 'function', p.release ->> 'arguments')),
-        (7, 'Mechanism', p.mechanism::text),
-        (8, 'Accuracy',
+        (6, '', 'and add up with those of ' || nullif(p.total ->> 'adds_up_with', '[]')),
+        (7, 'Made by', format('%s %s', p.release ->> 'function', p.release ->> 'arguments')),
+        (8, 'Mechanism', p.mechanism::text),
+        (9, 'Accuracy',
          format('levels were measured with epsilon %s, error bars by %s',
                 p.accuracy ->> 'level_epsilons', p.accuracy ->> 'error_bars')),
-        (9, 'Public', format('the groups: %s', p.public ->> 'groups')),
-        (10, '', format('group key %s, hierarchy %s', p.public ->> 'group_key',
+        (10, 'Public', format('the groups: %s', p.public ->> 'groups')),
+        (11, '', format('group key %s, hierarchy %s', p.public ->> 'group_key',
                         p.public ->> 'hierarchy')),
-        (11, 'Not protected', p.not_protected),
-        (12, 'Charged', format('%s, by %s', p.release ->> 'charged_at',
+        (12, 'Not protected', p.not_protected),
+        (13, 'Charged', format('%s, by %s', p.release ->> 'charged_at',
                                p.release ->> 'charged_by')),
-        (13, 'Stored', p.release ->> 'stored_at'),
-        (14, 'Software', format('pg_dp %s, PostgreSQL %s', p.implementation ->> 'pg_dp',
+        (14, 'Stored', p.release ->> 'stored_at'),
+        (15, 'Software', format('pg_dp %s, PostgreSQL %s', p.implementation ->> 'pg_dp',
                                 p.implementation ->> 'postgresql')),
-        (15, 'Ledger entry', format('%s, SHA-256 %s', p.ledger ->> 'id', p.ledger ->> 'hash')),
-        (16, 'Rows', format('%s, SHA-256 %s', p.rows ->> 'count', p.rows ->> 'sha256'))
+        (16, 'Ledger entry', format('%s, SHA-256 %s', p.ledger ->> 'id', p.ledger ->> 'hash')),
+        (17, 'Rows', format('%s, SHA-256 %s', p.rows ->> 'count', p.rows ->> 'sha256'))
                       ) AS line (n, label, value)
                 WHERE line.value IS NOT NULL
                   -- what is not known, or not for the caller
-                  AND (line.n <> 4 OR p.total IS NOT NULL)
-                  AND (line.n <> 8 OR p.accuracy ? 'level_epsilons')
-                  AND (line.n <> 16 OR p.rows IS NOT NULL))
+                  AND (line.n <> 5 OR p.total IS NOT NULL)
+                  AND (line.n <> 9 OR p.accuracy ? 'level_epsilons')
+                  AND (line.n <> 17 OR p.rows IS NOT NULL))
       FROM jsonb_to_record(@extschema@.dp_certificate(dataset, release)) AS p (
-               release jsonb, flavour jsonb, unit jsonb, parameters jsonb, mechanism jsonb,
-               public jsonb, not_protected text, accuracy jsonb, implementation jsonb, ledger jsonb,
+               release jsonb, flavour jsonb, unit jsonb, parameters jsonb, charged_as_one jsonb,
+               mechanism jsonb, public jsonb, not_protected text, accuracy jsonb, implementation jsonb, ledger jsonb,
                rows jsonb, total jsonb);
 END;
 

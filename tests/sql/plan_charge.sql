@@ -166,3 +166,15 @@ CALL forge(1, '{}');
 SELECT whole, problem FROM dp_verify_ledger();
 ROLLBACK;
 
+-- certificates tell what was charged with which others, but for drafts of others
+CALL dp_set_status('granted', 'm3', 'draft');
+CALL dp_set_status('granted', 'm4', 'retracted');
+CREATE VIEW certified WITH (security_invoker) AS
+    SELECT line FROM regexp_split_to_table(regexp_replace(dp_certificate_text('granted', 'm7'), 'rho .*|, "m1[0-9].*, "m30"', '...', 'gn'), E'\n') WITH ORDINALITY AS l (line, n)
+     WHERE n BETWEEN 5 AND 7;
+GRANT SELECT ON certified TO dp_test_planner;
+SELECT * FROM certified;
+SELECT (dp_certificate('granted', 'm7') -> 'charged_as_one') - 'with'::text AS one;
+SET ROLE dp_test_planner;
+SELECT * FROM certified;
+RESET ROLE;
