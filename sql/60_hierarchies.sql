@@ -54,7 +54,7 @@ COMMENT ON FUNCTION dp.is_short(anyelement) IS
 
 CREATE FUNCTION @extschema@.dp_explain_hierarchy(
         dataset text, epsilon float8, estimators text[] DEFAULT NULL,
-        consistency text[] DEFAULT NULL, max_size bigint DEFAULT 10000,
+        consistency text[] DEFAULT NULL, max_size @extschema@.dp_bound DEFAULT 10000,
         budget_shares float8[] DEFAULT NULL, release text DEFAULT NULL,
         shape @extschema@.dp_coco DEFAULT NULL, mean_size float8 DEFAULT NULL,
         simulations int DEFAULT 10)
@@ -63,8 +63,8 @@ CREATE FUNCTION @extschema@.dp_explain_hierarchy(
     AS 'MODULE_PATHNAME', 'dp_explain_hierarchy_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_explain_hierarchy(
-        text, float8, text[], text[], bigint, float8[], text, @extschema@.dp_coco, float8,
-        int)
+        text, float8, text[], text[], @extschema@.dp_bound, float8[], text, @extschema@.dp_coco,
+        float8, int)
     IS 'the expected error of dp_hierarchy_release by each method, from what is public';
 
 CREATE FUNCTION @extschema@.dp_hierarchy_intervals(

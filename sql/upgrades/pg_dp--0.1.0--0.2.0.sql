@@ -575,6 +575,24 @@ COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
         text, float8, text[], text, @extschema@.dp_bound, float8[], text, boolean, text[], text)
     IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';
 
+DROP FUNCTION @extschema@.dp_explain_hierarchy(
+    text, float8, text[], text[], bigint, float8[], text, @extschema@.dp_coco, float8, int);
+
+CREATE FUNCTION @extschema@.dp_explain_hierarchy(
+        dataset text, epsilon float8, estimators text[] DEFAULT NULL,
+        consistency text[] DEFAULT NULL, max_size @extschema@.dp_bound DEFAULT 10000,
+        budget_shares float8[] DEFAULT NULL, release text DEFAULT NULL,
+        shape @extschema@.dp_coco DEFAULT NULL, mean_size float8 DEFAULT NULL,
+        simulations int DEFAULT 10)
+    RETURNS TABLE (level int, regions bigint, estimators text[], consistency text,
+                   expected_emd float8, standard_error float8, obtained text, chosen boolean)
+    AS 'MODULE_PATHNAME', 'dp_explain_hierarchy_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION @extschema@.dp_explain_hierarchy(
+        text, float8, text[], text[], @extschema@.dp_bound, float8[], text, @extschema@.dp_coco,
+        float8, int)
+    IS 'the expected error of dp_hierarchy_release by each method, from what is public';
+
 DROP FUNCTION @extschema@.dp_range_release(
     @extschema@.bins, float8, float8, text, text, text);
 

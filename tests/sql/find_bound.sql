@@ -84,9 +84,15 @@ SELECT parameters ->> 'sensitivity' AS sensitivity, parameters ->> 'kept' AS kep
 
 -- sizes: layers of entities, of all kinds of groups
 SELECT * FROM error_of($$SELECT * FROM dp_hierarchy_release('bills', 1, max_size => 'auto')$$);
+SELECT code, message FROM error_of($$SELECT * FROM dp_explain_hierarchy('bills', 1, max_size => 'auto')$$);
 SELECT candidate, above, round(clipping) AS clipping, round(noise::numeric, 2) AS noise, chosen FROM dp_find_bound('bills', 'max_size', 600, release_epsilon => 1, name => 'size') WHERE candidate BETWEEN 8 AND 50;
 SELECT max(size) FROM dp_hierarchy_release('bills', 1e4, max_size => 'auto', name => 'sizes');
 SELECT parameters -> 'max_size' AS max_size FROM dp.releases WHERE name = 'sizes';
+-- an explanation means the same
+SELECT count(*), bool_and(a.expected_emd = n.expected_emd) AS same
+  FROM dp_explain_hierarchy('bills', 1, max_size => 'auto', simulations => 2) AS a
+  JOIN dp_explain_hierarchy('bills', 1, max_size => (SELECT (parameters ->> 'max_size')::bigint FROM dp.releases WHERE name = 'sizes'), simulations => 2) AS n
+ USING (level, estimators, consistency);
 CREATE TABLE shop (city text, staff int);
 INSERT INTO shop SELECT 'city ' || i % 2, CASE WHEN i < 90 THEN 5 WHEN i < 99 THEN 20 WHEN i = 99 THEN NULL ELSE -3 END FROM generate_series(1, 100) AS i;
 CREATE TABLE city (city text);
@@ -114,6 +120,7 @@ SELECT * FROM error_of($$SELECT * FROM dp_find_bound('bills', 'max_amount', 1, a
 SELECT * FROM error_of('SELECT * FROM dp.release_bound');
 SELECT * FROM error_of('SELECT * FROM dp.chosen_bound');
 SELECT round(sum::numeric, 1) AS paid FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'my sum');
+SELECT count(*) > 0 AS explained FROM dp_explain_hierarchy('bills', 1, max_size => 'auto', simulations => 2);
 RESET ROLE;
 SELECT name, max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
 

@@ -13,6 +13,7 @@ use crate::pg::errors::{
 use crate::pg::release::stored::{find_release_by_name, read_regions};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
+use crate::pg::values::bound::Bound;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -32,7 +33,7 @@ fn dp_explain_hierarchy(
     epsilon: Option<f64>,
     estimators: Option<Vec<Option<String>>>,
     consistency: Option<Vec<Option<String>>>,
-    max_size: Option<i64>,
+    max_size: Option<Bound>,
     budget_shares: Option<Vec<Option<f64>>>,
     release: Option<&str>,
     shape: Option<DpCoco>,
@@ -65,6 +66,10 @@ fn dp_explain_hierarchy(
     let progress = Progress::start(Function::ExplainHierarchy, Phase::Checking);
     let dataset = Dataset::open(dataset_name)?;
     progress.dataset(dataset.id);
+    let max_size = match max_size {
+        Bound::Number(size) => size,
+        Bound::Auto => dataset.chosen_size(None)?,
+    };
     let request = ReleaseRequest {
         max_size,
         shares,
