@@ -281,6 +281,8 @@ REVOKE EXECUTE ON FUNCTION dp.summits(bytea) FROM PUBLIC;
 COMMENT ON FUNCTION dp.summits(bytea) IS
     'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
+ALTER TABLE dp.release ADD COLUMN kept_at timestamptz;
+
 CREATE TABLE dp.release_bound (
     release bigint NOT NULL REFERENCES dp.release,
     n bigint NOT NULL, -- in ascending order
@@ -294,7 +296,8 @@ CREATE TABLE dp.release_bound (
 COMMENT ON TABLE dp.release_bound IS
     'the candidates of stored dp_find_bound, which dp.found_bounds shows';
 
--- A search of a role with a grant is for itself: what all releases use is for the owner to say.
+-- A search of a role with a grant is for itself, until the owner asks for it by its name: what all
+-- releases use is for the owner to say.
 CREATE VIEW dp.chosen_bound AS
     SELECT DISTINCT ON (r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount')
            r.dataset, r.parameters ->> 'bound' AS bound, r.parameters ->> 'amount' AS amount,
@@ -303,8 +306,9 @@ CREATE VIEW dp.chosen_bound AS
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN dp.release_bound AS b ON b.release = r.id
      WHERE b.chosen AND r.status <> 'retracted' AND c.function = 'dp_find_bound'
-       AND c.parameters -> 'kept' = 'true'
-     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount', r.released_at DESC;
+       AND (c.parameters -> 'kept' = 'true' OR r.kept_at IS NOT NULL)
+     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount',
+              coalesce(r.kept_at, r.released_at) DESC;
 COMMENT ON VIEW dp.chosen_bound IS 'what ''auto'' means: the bounds that were chosen last';
 
 ALTER TABLE dp.dataset ALTER COLUMN max_rows_per_unit DROP NOT NULL;
@@ -1124,7 +1128,7 @@ COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the to
 CREATE VIEW dp.found_bounds WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, q.parameters ->> 'bound' AS bound,
            q.parameters ->> 'amount' AS amount, b.candidate, b.above, b.clipping, b.noise, b.chosen,
-           c.parameters -> 'kept' = 'true' AS kept
+           c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL AS kept
       FROM dp.shown_release AS r
       JOIN dp.release_bound AS b ON b.release = r.id
       JOIN dp.release AS q ON q.id = r.id
@@ -1140,7 +1144,7 @@ COMMENT ON COLUMN dp.found_bounds.above IS 'how many units, rows or entities are
 COMMENT ON COLUMN dp.found_bounds.clipping IS 'how much it leaves out, by noisy counts';
 COMMENT ON COLUMN dp.found_bounds.noise IS 'by how much a release is off by its noise';
 COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: its error is never far from the best one''s';
-COMMENT ON COLUMN dp.found_bounds.kept IS 'whether it was found for the owner, so that auto meant it from then on';
+COMMENT ON COLUMN dp.found_bounds.kept IS 'whether the owner asked for it, so that auto meant it from then on';
 GRANT SELECT ON dp.release_grids, dp.release_region_ranges, dp.found_regions, dp.found_bounds TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.

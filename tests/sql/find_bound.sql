@@ -123,6 +123,21 @@ SELECT round(sum::numeric, 1) AS paid FROM dp_range_sums('bills', 'age', '{"[0,1
 SELECT count(*) > 0 AS explained FROM dp_explain_hierarchy('bills', 1, max_size => 'auto', simulations => 2);
 RESET ROLE;
 SELECT name, max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+-- unless the owner asks for the same by its name, which costs nothing; not to be told what that would cost
+CREATE FUNCTION mine() RETURNS bigint LANGUAGE sql RETURN (SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'mine') WHERE chosen);
+SET client_min_messages = notice;
+SELECT already_stored FROM dp_publish_check('mine', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "release_epsilon": 0.02}]');
+BEGIN READ ONLY;
+SELECT mine();
+ROLLBACK;
+SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+SELECT mine(), max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+SELECT mine();
+SELECT release, kept FROM dp.found_bounds WHERE chosen AND dataset = 'visits' ORDER BY release;
+SET client_min_messages = warning;
+CALL dp_set_status('visits', 'mine', 'retracted');
+SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
 
 -- plans and publications
 SELECT epsilon_sum FROM dp_plan_cost('bills', '[{"function": "dp_find_bound", "bound": "max_size", "epsilon": 0.5}, {"epsilon": 1, "max_size": "auto"}, {"epsilon": 1, "max_size": 7}]');

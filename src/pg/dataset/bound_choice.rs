@@ -3,11 +3,15 @@
 //!
 //! What is asked for by a name that is taken means what it meant then: a later search changes nothing
 //! of a release that is stored, or charged and still to be made.
+//!
+//! A search that a role with a grant paid for is the owner's from when the owner asks for it: whoever
+//! pays first under a name decides nothing, as all that is asked for is the same.
 
 use super::catalog::Dataset;
 use crate::bounds::Bounded;
 use crate::pg::errors::Result;
-use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::catalog::{execute, read_catalog};
+use crate::pg::server::state::is_read_only;
 use crate::pg::values::bound::not_chosen;
 use pgrx::AnyNumeric;
 use pgrx::spi::quote_literal;
@@ -26,6 +30,40 @@ impl Dataset {
     /// Error: none was chosen.
     pub(crate) fn chosen_amount(&self, column: &str, name: Option<&str>) -> Result<AnyNumeric> {
         self.chosen(Bounded::Amounts, Some(column), name)
+    }
+
+    /// Keeps what the owner was served by that name, if another role has paid for it.
+    pub(crate) fn keep_search(&self, name: &str) -> Result<()> {
+        let sql = format!(
+            "SELECT r.id, c.charged_by FROM dp.release AS r JOIN dp.charge AS c ON c.id = r.charge \
+              WHERE r.dataset = {} AND r.name = {} AND r.kept_at IS NULL \
+                AND c.parameters -> 'kept' = 'false'",
+            self.id,
+            quote_literal(name)
+        );
+        let mut found = None;
+        read_catalog(&sql, |row| {
+            let release: i64 = row.get(1).unwrap_or_default();
+            found = Some((release, row.get::<String>(2).unwrap_or_default()));
+            Ok(())
+        })?;
+        let Some((release, role)) = found else { return Ok(()) };
+        let kept = if is_read_only() {
+            None
+        } else {
+            execute(
+                "UPDATE dp.release SET kept_at = clock_timestamp() WHERE id = $1 RETURNING id",
+                &[release.into()],
+                |row| row.get::<i64>(1),
+            )?
+        };
+        let what = match kept {
+            Some(_) => "'auto' means what it has chosen from now on",
+            // not of one whose snapshot is from before it was stored, either
+            None => "to keep it for 'auto', ask for it in another, READ WRITE transaction",
+        };
+        pgrx::notice!("role {role} paid for search \"{name}\": {what}");
+        Ok(())
     }
 
     fn chosen(

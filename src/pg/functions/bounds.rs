@@ -3,6 +3,7 @@
 use crate::bounds::{BoundError, BoundSearch, Bounded, Candidate};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, invalid, required};
+use crate::pg::ledger::publication;
 use crate::pg::release::named::{FoundBounds, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::release::stored::FoundBound;
@@ -78,10 +79,13 @@ fn dp_find_bound(
     about.insert("kept".into(), is_kept.into());
     let asked = Asked::new(&dataset, &progress, promise, about);
     let found = asked.once(|asked| find(asked, bounded, search, amounts.as_ref()))?;
-    if !is_kept {
-        pgrx::notice!(
+    match name.filter(|_| is_kept) {
+        // to ask what a publication would cost changes nothing
+        Some(_) if publication::is_quoting() => {}
+        Some(name) => dataset.keep_search(name)?,
+        None => pgrx::notice!(
             "'auto' means what the dataset's owner has chosen under a name: this choice is not kept"
-        );
+        ),
     }
     let row = |bound: FoundBound| {
         (bound.candidate, bound.above, bound.clipping, bound.noise, bound.chosen)

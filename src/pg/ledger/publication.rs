@@ -41,6 +41,11 @@ pub(crate) fn quote_next(is_next: bool) -> usize {
     quotes::quote_next(is_next)
 }
 
+/// Whether the statement's next release is to be quoted.
+pub(crate) fn is_quoting() -> bool {
+    quotes::is_next()
+}
+
 /// What the releases cost that the statement has quoted. From here on its charges are made.
 pub(crate) fn quoted() -> Vec<Cost> {
     quotes::take().into_iter().map(|quote| quote.cost).collect()

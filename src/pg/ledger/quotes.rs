@@ -76,6 +76,11 @@ pub(super) fn quote_next(is_next: bool) -> usize {
     })
 }
 
+/// Whether the next charge is quoted.
+pub(super) fn is_next() -> bool {
+    with(|quotes| quotes.is_next)
+}
+
 /// Whether this charge is to be quoted alone.
 pub(super) fn is_wanted() -> bool {
     with(|quotes| std::mem::take(&mut quotes.is_next))
