@@ -107,7 +107,7 @@ fn measure(
             Bounded::Rows | Bounded::Amounts => tally.add(*value),
         });
         let found = Receipt::uncharged(search).find(&tally, words);
-        let bound = found.iter().find(|one| one.chosen).map_or(1, |one| one.bound);
+        let bound = found.candidates.iter().find(|one| one.chosen).map_or(1, |one| one.bound);
         auto += error.mean(bound, left, words)? / searches as f64;
         chosen.push(bound);
     }

@@ -6,7 +6,7 @@
 
 use super::bounded::Bounded;
 use super::grid::Grid;
-use super::posterior::{Scenario, scenarios};
+use super::posterior::{Scenario, is_seen, scenarios};
 
 /// A bound that could be chosen, as the noisy counts tell of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,15 +22,23 @@ pub struct Candidate {
     pub chosen: bool,
 }
 
+/// All candidates, and whether they rest on anything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    pub candidates: Vec<Candidate>,
+    /// Whether any count stands out of the noise.
+    pub is_seen: bool,
+}
+
 /// `noisy`: what was measured of each class, with Laplace noise of that scale. `rows`: those of a unit
 /// that are used. `release_epsilon`: what the release will have.
-pub fn candidates(
+pub fn choose(
     bounded: Bounded,
     grid: &Grid,
     noisy: &[i64],
     scale: f64,
     (rows, release_epsilon): (u32, f64),
-) -> Vec<Candidate> {
+) -> Choice {
     let noise: Vec<f64> = (grid.candidates().iter())
         .map(|bound| bounded.noise(*bound, rows, release_epsilon))
         .collect();
@@ -54,11 +62,12 @@ pub fn candidates(
     let of_candidate = |(place, bound): (usize, &u64)| Candidate {
         bound: *bound,
         above: median(&weights, |scenario| left[scenario].above[place]),
-        clipping: median(&weights, |scenario| left[scenario].clipping[place]),
+        clipping: median(&weights, |scenario| left[scenario].clipping[place]).round(),
         noise: noise[place],
         chosen: Some(place) == best,
     };
-    grid.candidates().iter().enumerate().map(of_candidate).collect()
+    let candidates = grid.candidates().iter().enumerate().map(of_candidate).collect();
+    Choice { candidates, is_seen: is_seen(noisy, scale) }
 }
 
 /// What each candidate leaves out in a scenario.
@@ -108,7 +117,7 @@ mod tests {
     use super::*;
 
     fn chosen(bounded: Bounded, grid: &Grid, exact: &[i64], rows: u32, epsilon: f64) -> u64 {
-        let all = candidates(bounded, grid, exact, 1e-6, (rows, epsilon));
+        let all = choose(bounded, grid, exact, 1e-6, (rows, epsilon)).candidates;
         assert_eq!(all.iter().filter(|candidate| candidate.chosen).count(), 1);
         all.into_iter().find(|candidate| candidate.chosen).unwrap().bound
     }
@@ -117,7 +126,7 @@ mod tests {
     fn the_chosen_one_has_the_least_error_where_all_is_known() {
         let grid = Grid::up_to(10); // 1 to 8, 10
         let exact = [50, 40, 30, 20, 10, 4, 2, 0, 0, 0];
-        let all = candidates(Bounded::Rows, &grid, &exact, 1e-6, (7, 0.25));
+        let all = choose(Bounded::Rows, &grid, &exact, 1e-6, (7, 0.25)).candidates;
         let at = |bound| all.iter().find(|candidate| candidate.bound == bound).unwrap();
         // of ten with 5 rows, four with 6 and two with 7
         let round = |number: f64| (1e6 * number).round() / 1e6;
@@ -142,10 +151,17 @@ mod tests {
     fn of_layers_all_above_is_left_out() {
         let grid = Grid::up_to(10);
         let exact = [900, 700, 600, 500, 400, 300, 200, 0, 0, 0];
-        let all = candidates(Bounded::Sizes, &grid, &exact, 1e-6, (1, 1.0));
+        let all = choose(Bounded::Sizes, &grid, &exact, 1e-6, (1, 1.0)).candidates;
         let at = |bound| all.iter().find(|candidate| candidate.bound == bound).unwrap();
         assert!((at(6).above - 200.0).abs() < 1e-6 && at(6).clipping == at(6).above);
         assert_eq!(chosen(Bounded::Sizes, &grid, &exact, 1, 1.0), 7);
+    }
+
+    #[test]
+    fn few_among_noise_are_told_of() {
+        let grid = Grid::up_to(10);
+        let is_seen = |scale| choose(Bounded::Rows, &grid, &[30; 10], scale, (1, 1.0)).is_seen;
+        assert!(is_seen(3.0) && !is_seen(4.0));
     }
 
     #[test]

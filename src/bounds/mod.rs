@@ -32,7 +32,7 @@ mod search;
 mod tail;
 
 pub use bounded::Bounded;
-pub use choice::{Candidate, candidates};
+pub use choice::{Candidate, Choice, choose};
 pub use error::BoundError;
 pub use grid::{Grid, Tally};
 pub use search::BoundSearch;

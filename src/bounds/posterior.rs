@@ -17,7 +17,7 @@ const STAYS: f64 = 0.9;
 /// And after an empty one.
 const RISES: f64 = 0.01;
 /// How likely a tail comes last, rather than nothing.
-const HAS_TAIL: f64 = 0.12;
+const HAS_TAIL: f64 = 0.3;
 /// The natural logarithm of how many times more the largest count may be than the smallest.
 const MAGNITUDES: f64 = 14.0;
 /// The smallest count of a class that has something, in scales of the noise.
@@ -45,6 +45,11 @@ pub(super) struct Scenario {
 struct Noisy<'a> {
     counts: &'a [f64],
     scale: f64,
+}
+
+/// Whether any count stands out of the noise: where none does, what follows rests on too little.
+pub(super) fn is_seen(noisy: &[i64], scale: f64) -> bool {
+    noisy.iter().any(|count| *count as f64 > SEEN * scale)
 }
 
 /// Those that are not negligible. `noisy`: a count for each class; `scale`: of its Laplace noise.

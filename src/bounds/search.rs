@@ -1,7 +1,7 @@
 //! The search for a bound, as a mechanism that is charged.
 
 use super::bounded::Bounded;
-use super::choice::{Candidate, candidates};
+use super::choice::{Choice, choose};
 use super::error::BoundError;
 use super::grid::{Grid, Tally};
 use crate::charge::{Cost, Costs, Receipt};
@@ -20,7 +20,7 @@ use serde_json::json;
 /// let mut tally = search.tally();
 /// (0..10_000).for_each(|unit| tally.add(1 + unit % 4));
 /// let found = Receipt::uncharged(search).find(&tally, &mut words_from_system()?);
-/// assert_eq!(found.iter().find(|candidate| candidate.chosen).unwrap().bound, 4);
+/// assert_eq!(found.candidates.iter().find(|candidate| candidate.chosen).unwrap().bound, 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -95,11 +95,11 @@ impl Costs for BoundSearch {
 
 impl<P> Receipt<BoundSearch, P> {
     /// All candidates, of which one is chosen.
-    pub fn find<R: RandomWords + ?Sized>(self, tally: &Tally, words: &mut R) -> Vec<Candidate> {
+    pub fn find<R: RandomWords + ?Sized>(self, tally: &Tally, words: &mut R) -> Choice {
         let (search, noisy) = self.measure(tally, words);
         let BoundSearch { bounded, grid, release_epsilon, rows, noise, .. } = search;
         let scale = noise.scale().as_f64();
-        candidates(bounded, &grid, &noisy, scale, (rows, release_epsilon))
+        choose(bounded, &grid, &noisy, scale, (rows, release_epsilon))
     }
 
     /// All that is seen of the counts.

@@ -16,23 +16,33 @@ pub(super) struct Tail {
 }
 
 /// Steepness goes up by this factor from one tail to the next.
-const STEEPER: f64 = 1.15;
-/// The first one: the mean of all that is above is infinite from 1 downwards.
-const LEAST_STEEP: f64 = 0.7;
+const STEEPER: f64 = 1.1;
+/// The first one, with which little is lost up to where the curvature tells.
+const LEAST_STEEP: f64 = 0.02;
+/// Of what begins above the first class: the mean of all that is above is infinite from 1 downwards.
+const LEAST_STEEP_ABOVE: f64 = 0.7;
 /// So many: up to 60, of which one class leaves nothing.
-const STEEPNESSES: i32 = 32;
-const CURVATURES: [f64; 9] = [0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.5];
+const STEEPNESSES: i32 = 84;
+const CURVATURES: [f64; 9] = [0.0, 0.1, 0.2, 0.35, 0.5, 0.8, 1.2, 2.0, 4.0];
+/// Those with which also what begins flat ends.
+const LEAST_CURVATURE_OF_FLAT: f64 = 0.35;
 /// What is less of all is left out.
 const NOTHING: f64 = 1e-9;
 
 impl Tail {
-    /// How many begin at a class.
+    /// A bound of how many begin at a class.
     pub(super) const NUMBER: usize = STEEPNESSES as usize * CURVATURES.len();
 
+    /// Flat ones only where all of the numbers are one: whole distributions, such as uniform ones, of which
+    /// no class stands out of the noise.
     pub(super) fn all_from(first: usize) -> impl Iterator<Item = Tail> {
-        (0..STEEPNESSES).flat_map(move |step| {
+        let tails = (0..STEEPNESSES).flat_map(move |step| {
             let steepness = LEAST_STEEP * STEEPER.powi(step);
             CURVATURES.map(|curvature| Tail { first, steepness, curvature })
+        });
+        tails.filter(move |tail| {
+            let may_be_flat = first == 0 && tail.curvature >= LEAST_CURVATURE_OF_FLAT;
+            may_be_flat || tail.steepness >= LEAST_STEEP_ABOVE
         })
     }
 
@@ -80,15 +90,33 @@ mod tests {
     #[test]
     fn steep_ones_end_and_all_have_all() {
         let grid = Grid::up_to(1 << 20);
-        let mut number = 0;
-        for tail in Tail::all_from(5) {
-            let fractions = tail.fractions(&grid);
-            let all: f64 = fractions.iter().sum();
-            assert!((1.0 - all).abs() < 1e-8 && fractions.iter().all(|part| *part >= 0.0));
-            number += 1;
+        for first in [0, 5] {
+            let mut number = 0;
+            for tail in Tail::all_from(first) {
+                let fractions = tail.fractions(&grid);
+                let all: f64 = fractions.iter().sum();
+                assert!((1.0 - all).abs() < 1e-8 && fractions.iter().all(|part| *part >= 0.0));
+                number += 1;
+            }
+            assert!(number > 100 && number <= Tail::NUMBER);
+            let steepest = Tail::all_from(first).last().unwrap();
+            assert!(steepest.fractions(&grid).len() < 4);
         }
-        assert_eq!(number, Tail::NUMBER);
-        let steepest = Tail::all_from(5).last().unwrap();
-        assert!(steepest.fractions(&grid).len() < 3);
+    }
+
+    #[test]
+    fn only_from_the_first_class_on_are_they_nearly_uniform() {
+        let grid = Grid::up_to(1000);
+        // as much in the 1000 as in the 1, about, where one begins at the first class
+        let is_flat = |tail: Tail| {
+            let fractions = tail.fractions(&grid);
+            let width = |class: usize| {
+                grid.upper(class) - if class == 0 { 0.0 } else { grid.upper(class - 1) }
+            };
+            let last = (0..fractions.len()).rev().find(|class| fractions[*class] > 0.01).unwrap();
+            fractions[0] / width(0) < 20.0 * fractions[last] / width(last) && fractions.len() > 20
+        };
+        assert!(Tail::all_from(0).any(is_flat));
+        assert!(Tail::all_from(5).all(|tail| tail.steepness >= LEAST_STEEP_ABOVE));
     }
 }

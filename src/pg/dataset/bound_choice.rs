@@ -58,7 +58,7 @@ impl Dataset {
             )?
         };
         let what = match kept {
-            Some(_) => "'auto' means what it has chosen from now on",
+            Some(_) => "'auto' means what it has chosen, once this transaction is committed",
             // not of one whose snapshot is from before it was stored, either
             None => "to keep it for 'auto', ask for it in another, READ WRITE transaction",
         };

@@ -64,7 +64,7 @@ fn dp_find_bound(
     let search = BoundSearch::new(bounded, required(epsilon, "epsilon")?, release_epsilon, rows)
         .map_err(unfit)?;
 
-    // what is asked for and, as the ledger shows it, whether 'auto' means what is chosen from now on
+    // what is asked for and, as the ledger shows it, whether it was charged for 'auto' to mean what is chosen
     let mut about = Map::new();
     about.insert("bound".into(), bounded.word().into());
     if let Some(amounts) = &amounts {
@@ -83,6 +83,10 @@ fn dp_find_bound(
         // to ask what a publication would cost changes nothing
         Some(_) if publication::is_quoting() => {}
         Some(name) => dataset.keep_search(name)?,
+        None if name.is_some() => pgrx::notice!(
+            "'auto' does not mean this choice until the dataset's owner asks for the same by its \
+             name, which costs nothing"
+        ),
         None => pgrx::notice!(
             "'auto' means what the dataset's owner has chosen under a name: this choice is not kept"
         ),
@@ -108,8 +112,14 @@ fn find(
         },
         |tally, receipt, words| {
             progress.phase(Phase::Measuring);
-            let candidates = receipt.find(&tally, words);
-            Ok(FoundBounds { bounds: candidates.iter().map(|one| told(one, amounts)).collect() })
+            let choice = receipt.find(&tally, words);
+            if !choice.is_seen {
+                pgrx::notice!(
+                    "no count stands out of the noise: the chosen bound rests on too little"
+                );
+            }
+            let bounds = choice.candidates.iter().map(|one| told(one, amounts)).collect();
+            Ok(FoundBounds { bounds })
         },
     )
 }
