@@ -302,6 +302,8 @@ fn too_little_or_much(
             delta_room: room(row, 5)?,
             epsilon_budget: row.get(6)?.unwrap_or(0.0),
             delta_budget: row.get(7)?.unwrap_or(0.0),
+            // what was charged there and may fail was plans, which the zCDP view covers without their
+            // delta: what it does not cover is charged to datasets without periods
             needs_delta: false,
         };
         Ok((above, limits))

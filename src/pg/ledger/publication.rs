@@ -98,13 +98,18 @@ impl Publication {
     ///
     /// Errors: those of a charge, for the first release that is refused: then nothing is charged.
     pub(crate) fn charge_all(self, delta: Option<f64>) -> Result<Vec<String>> {
-        let mut notices = Vec::new();
+        let (mut notices, mut is_planned) = (Vec::new(), false);
         for answered in self.ask(delta, false)? {
+            is_planned |= answered.is_planned;
             let Answered { quote, cost, is_told, .. } = &answered;
             let charge = answered.answer.as_ref().map_err(|refusal| answered.refused(refusal))?;
             if !is_told {
                 notices.extend(charge.left.as_ref().map(|left| (quote.notice)(cost, left)));
             }
+        }
+        if delta.is_some() && !is_planned && !notices.is_empty() {
+            notices
+                .push("delta is not spent: as one the releases would cost hardly less".to_string());
         }
         Ok(notices)
     }
