@@ -11,8 +11,8 @@ rows of a release. Says what is wrong, and exits with 1 if anything is.
     \\copy (SELECT level, path, size, groups FROM dp.release_rows
            WHERE dataset = 'flights' AND release = '2013') TO 'rows.csv' (FORMAT csv, HEADER)
 
-and of ranges the columns that the certificate names, of dp.range_rows, dp.rectangle_rows or
-dp.region_range_rows, of a stream those of dp.stream_ticks up to then.
+and of others the columns that the certificate names, of dp.range_rows, dp.rectangle_rows,
+dp.region_range_rows, dp.found_bounds or dp.found_regions, of a stream those of dp.stream_ticks up to then.
 docs/certificates.md tells what each check is worth.
 """
 import argparse
@@ -29,9 +29,9 @@ ENTRY = ('id', 'epoch', 'charged_at', 'charged_by', 'dataset', 'function', 'epsi
 # The columns that are hashed, of each of the views of stored releases.
 VIEWS = ['level,path,size,groups', 'grain,lower_bound,upper_bound,sum,stddev',
          'row_lower,row_upper,column_lower,column_upper,sum,stddev',
-         'path,grain,lower_bound,upper_bound,sum,stddev',
+         'path,grain,lower_bound,upper_bound,sum,stddev', 'path', 'candidate,above,clipping,noise,chosen',
          'tick,lower_bound,upper_bound,count,stddev,total,total_stddev']
-FLOATS = ('sum', 'stddev', 'count', 'total', 'total_stddev')
+FLOATS = ('sum', 'stddev', 'count', 'total', 'total_stddev', 'clipping', 'noise')
 # What of a certificate its entry of the ledger says, too: whole parts, and fields of others.
 OF_ENTRY = ('parameters', 'mechanism', 'ledger')
 FIELDS_OF_ENTRY = {'release': ('name', 'function', 'charged_at', 'charged_by'), 'unit': ('max_rows_per_unit',)}
