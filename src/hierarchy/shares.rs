@@ -33,9 +33,11 @@
 //!
 //! # The best division
 //!
-//! The geometric mean of the levels' errors is made least, and no level may get worse than by equal
-//! shares, but for a fiftieth: predictions of a root that gets less were up to a tenth too small. Where the gain is less
-//! than a tenth, all levels get the same.
+//! The geometric mean of the levels' errors is made least. No level may get worse than by equal shares
+//! by a larger factor than all get better by in that mean, of which a seventh does not count, as predictions are off
+//! by that: where noise is rarely not 0, a root that is off by twice as much makes leaves fifty times as exact, and
+//! that alone is worth it. Where the gain is less than a tenth, all levels get the same; so they do where groups are
+//! few beside the look's noise, as what it tells is then noise.
 
 use super::consistency::{CutNoise, densities, parallel, width};
 use super::tree::Tree;
@@ -48,6 +50,9 @@ use std::collections::BTreeMap;
 /// The part of the budget that the first look gets.
 pub(super) const LOOK: f64 = 0.01;
 
+/// How many times the scale of the look's noise the number of groups has to be for it to tell anything.
+const SEEN: f64 = 16.0;
+
 /// Shares are multiples of one part in so many.
 pub(super) const PARTS: usize = 48;
 
@@ -55,8 +60,11 @@ pub(super) const PARTS: usize = 48;
 /// that of equal shares.
 const WORTHWHILE: f64 = 0.9;
 
-/// How many times that of equal shares the error of a level may be.
+/// How many times that of equal shares the error of a level may be, whatever is gained.
 const WORSE: f64 = 1.02;
+
+/// Predicted gains may be this many times too large.
+const UNSURE: f64 = 1.16;
 
 /// Smoothing by a region above is as good as [`CutNoise`] says where that one's share of noise, so
 /// many times, is not larger than the own.
@@ -72,6 +80,8 @@ pub(super) struct Outlook {
     levels: Vec<Regions>,
     max_size: u64,
     rows_per_unit: u32,
+    /// Whether the first look tells anything.
+    is_seen: bool,
 }
 
 /// The regions of a level.
@@ -94,9 +104,10 @@ struct Variances {
 }
 
 impl Outlook {
-    /// `root`: the first look's estimate. `groups`: the public number of each region of the tree.
+    /// `root`: the first look's estimate, of noise of that scale. `groups`: the public number of each region of
+    /// the tree.
     pub(super) fn new(
-        root: &Estimate,
+        (root, scale): (&Estimate, f64),
         tree: &Tree,
         groups: impl Fn(usize) -> u64,
         max_size: u64,
@@ -122,13 +133,18 @@ impl Outlook {
             levels: (0..tree.depth()).map(regions).collect(),
             max_size,
             rows_per_unit,
+            is_seen: all >= SEEN * scale,
         }
     }
 
     /// The parts of `epsilon` for the levels, of [`PARTS`] in all, with the least predicted error.
-    /// The last level gets one at least.
+    /// The last level gets one at least. Equal ones where the look tells nothing.
     pub(super) fn best_parts(&self, epsilon: f64) -> Vec<usize> {
         let depth = self.levels.len();
+        let equal = equal_parts(depth, PARTS);
+        if !self.is_seen {
+            return equal;
+        }
         let of_level = |level| -> Vec<Option<Variances>> {
             let of_parts = |parts| self.variances(level, epsilon * parts as f64 / PARTS as f64);
             (0..=PARTS).map(of_parts).collect()
@@ -138,16 +154,16 @@ impl Outlook {
             let own = |(level, parts): (usize, &usize)| variances[level][*parts].as_ref();
             self.errors(&parts.iter().enumerate().map(own).collect::<Vec<_>>())
         };
-        let equal = equal_parts(depth, PARTS);
         let of_equal = errors(&equal);
         let cost = |parts: &[usize]| -> f64 {
             poll();
-            let ratio = |(error, equal): (f64, &f64)| {
-                let ratio = ((error + LEAST_ERROR) / (equal + LEAST_ERROR)).ln();
-                // what is beyond the limit outweighs all else
-                ratio / depth as f64 + 1e3 * (ratio - WORSE.ln()).max(0.0)
-            };
-            errors(parts).into_iter().zip(&of_equal).map(ratio).sum()
+            let ratio =
+                |(error, equal): (f64, &f64)| ((error + LEAST_ERROR) / (equal + LEAST_ERROR)).ln();
+            let ratios: Vec<f64> = errors(parts).into_iter().zip(&of_equal).map(ratio).collect();
+            let mean = ratios.iter().sum::<f64>() / depth as f64;
+            let most = WORSE.ln().max(-mean - UNSURE.ln());
+            // what is beyond the limit outweighs all else
+            mean + ratios.iter().map(|ratio| 1e3 * (ratio - most).max(0.0)).sum::<f64>()
         };
         let (cost, best) = best_parts(depth, PARTS, cost);
         if cost < WORTHWHILE.ln() { best } else { equal }

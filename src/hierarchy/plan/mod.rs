@@ -188,7 +188,9 @@ impl ReleasePlan {
         tree: &Tree,
         groups: impl Fn(usize) -> u64,
     ) -> Result<Vec<Option<LevelMeasurement>>, ScaleError> {
-        let outlook = Outlook::new(root, tree, groups, self.max_size, self.rows_per_unit);
+        let scale = look.measurement.noise().scale().as_f64();
+        let (max_size, rows) = (self.max_size, self.rows_per_unit);
+        let outlook = Outlook::new((root, scale), tree, groups, max_size, rows);
         let parts = outlook.best_parts(look.left);
         let of_part = look.left / PARTS as f64;
         let measurement = |parts: usize| match parts {

@@ -41,7 +41,7 @@ fn the_levels_share_what_the_first_look_leaves() {
             let mut words = ChaCha20Rng::seed_from_u64(seed);
             let sizes = (0..60).map(|i| Run { size: i % 7 * (seed % 5), groups: 1 });
             let root = look.release(&sizes.collect(), &mut words);
-            let of_levels = plan.levels_after(look, &root.0, &tree, |_| 10).unwrap();
+            let of_levels = plan.levels_after(look, &root.0, &tree, |_| 100_000).unwrap();
             let of_levels: f64 = of_levels.iter().flatten().map(LevelMeasurement::epsilon).sum();
             let sum = look.measurement().noise().epsilon() + of_levels;
             assert!(sum <= epsilon && sum > epsilon * (1.0 - 1e-13), "{levels}: {sum}");
