@@ -35,8 +35,8 @@
 //!
 //! The geometric mean of the levels' errors is made least. No level may get worse than by equal shares
 //! by a larger factor than all get better by in that mean, of which a seventh does not count, as predictions are off
-//! by that: where noise is rarely not 0, a root that is off by twice as much makes leaves fifty times as exact, and
-//! that alone is worth it. Where the gain is less than a tenth, all levels get the same; so they do where groups are
+//! by that; and by no more than a third: about so much better than the best of Kuo et al.'s combinations the cut is with
+//! equal shares, level by level. Where the gain is less than a tenth, all levels get the same; so they do where groups are
 //! few beside the look's noise, as what it tells is then noise.
 
 use super::consistency::{CutNoise, densities, parallel, width};
@@ -60,8 +60,11 @@ pub(super) const PARTS: usize = 48;
 /// that of equal shares.
 const WORTHWHILE: f64 = 0.9;
 
-/// How many times that of equal shares the error of a level may be, whatever is gained.
+/// How many times that of equal shares the error of a level may be in any case.
 const WORSE: f64 = 1.02;
+
+/// And at most.
+const WORST: f64 = 1.33;
 
 /// Predicted gains may be this many times too large.
 const UNSURE: f64 = 1.16;
@@ -161,7 +164,7 @@ impl Outlook {
                 |(error, equal): (f64, &f64)| ((error + LEAST_ERROR) / (equal + LEAST_ERROR)).ln();
             let ratios: Vec<f64> = errors(parts).into_iter().zip(&of_equal).map(ratio).collect();
             let mean = ratios.iter().sum::<f64>() / depth as f64;
-            let most = WORSE.ln().max(-mean - UNSURE.ln());
+            let most = (-mean - UNSURE.ln()).clamp(WORSE.ln(), WORST.ln());
             // what is beyond the limit outweighs all else
             mean + ratios.iter().map(|ratio| 1e3 * (ratio - most).max(0.0)).sum::<f64>()
         };

@@ -94,10 +94,13 @@ fn no_level_is_predicted_to_lose_more_than_all_gain() {
             .collect();
         let gain = ratios.iter().map(|ratio| -ratio.ln()).sum::<f64>() / ratios.len() as f64;
         let worst = ratios.iter().copied().fold(0.0, f64::max);
-        assert!(worst <= (gain.exp() / UNSURE).max(WORSE) + 0.01, "{best:?} and {equal:?}");
+        assert!(
+            worst <= (gain.exp() / UNSURE).clamp(WORSE, WORST) + 0.01,
+            "{best:?} and {equal:?}"
+        );
         largest = largest.max(worst);
     }
-    assert!(largest > 1.2, "{largest}");
+    assert!(largest > 1.1, "{largest}");
 }
 
 /// One level by itself: the formulas of the cut, for each region.
