@@ -79,6 +79,10 @@ fn dp_find_bound(
     about.insert("kept".into(), is_kept.into());
     let asked = Asked::new(&dataset, &progress, promise, about);
     let found = asked.once(|asked| find(asked, bounded, search, amounts.as_ref()))?;
+    // not before it is stored: a notice is seen at once
+    if found.is_seen == Some(false) {
+        pgrx::notice!("no count stands out of the noise: the chosen bound rests on too little");
+    }
     match name.filter(|_| is_kept) {
         // to ask what a publication would cost changes nothing
         Some(_) if publication::is_quoting() => {}
@@ -113,13 +117,8 @@ fn find(
         |tally, receipt, words| {
             progress.phase(Phase::Measuring);
             let choice = receipt.find(&tally, words);
-            if !choice.is_seen {
-                pgrx::notice!(
-                    "no count stands out of the noise: the chosen bound rests on too little"
-                );
-            }
             let bounds = choice.candidates.iter().map(|one| told(one, amounts)).collect();
-            Ok(FoundBounds { bounds })
+            Ok(FoundBounds { bounds, is_seen: Some(choice.is_seen) })
         },
     )
 }

@@ -114,6 +114,8 @@ impl Storable for FoundRegions {
 /// All candidates, in ascending order.
 pub(crate) struct FoundBounds {
     pub(crate) bounds: Vec<FoundBound>,
+    /// Whether any count stood out of the noise, where that was measured just now.
+    pub(crate) is_seen: Option<bool>,
 }
 
 impl Storable for FoundBounds {
@@ -129,7 +131,7 @@ impl Storable for FoundBounds {
     }
 
     fn read(release: i64) -> Result<FoundBounds> {
-        Ok(FoundBounds { bounds: read_bounds(release)? })
+        Ok(FoundBounds { bounds: read_bounds(release)?, is_seen: None })
     }
 }
 
