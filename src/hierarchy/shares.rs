@@ -34,10 +34,11 @@
 //! # The best division
 //!
 //! The geometric mean of the levels' errors is made least. No level may get worse than by equal shares
-//! by a larger factor than all get better by in that mean, of which a seventh does not count, as predictions are off
-//! by that; and by no more than a third: about so much better than the best of Kuo et al.'s combinations the cut is with
-//! equal shares, level by level. Where the gain is less than a tenth, all levels get the same; so they do where groups are
-//! few beside the look's noise, as what it tells is then noise.
+//! by a larger factor than all get better by in that mean, of which a seventh does not count, as
+//! predictions are off by that; and by no more than a third: about so much better than the best of Kuo
+//! et al.'s combinations the cut is with equal shares, level by level. Where the gain is less than a
+//! tenth, all levels get the same; so they do where groups are few beside the look's noise, as what it
+//! tells is then noise.
 
 use super::consistency::{CutNoise, densities, parallel, width};
 use super::tree::Tree;

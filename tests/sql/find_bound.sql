@@ -138,6 +138,19 @@ SELECT release, kept FROM dp.found_bounds WHERE chosen AND dataset = 'visits' OR
 SET client_min_messages = warning;
 CALL dp_set_status('visits', 'mine', 'retracted');
 SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+-- one that the role was charged for and that is not stored is made for the owner, whatever was chosen since
+SET ROLE dp_test_finder;
+SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'unfinished') WHERE chosen;
+RESET ROLE;
+DELETE FROM dp.release_bound WHERE release = (SELECT id FROM dp.release WHERE name = 'unfinished');
+UPDATE dp.release SET released_at = NULL WHERE name = 'unfinished';
+SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'since') WHERE chosen;
+SELECT releases AS charges FROM dp_budget('visits') \gset
+SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'unfinished') WHERE chosen;
+SELECT releases - :charges AS charged FROM dp_budget('visits');
+SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+CALL dp_set_status('visits', 'unfinished', 'retracted');
+CALL dp_set_status('visits', 'since', 'retracted');
 
 -- plans and publications
 SELECT epsilon_sum FROM dp_plan_cost('bills', '[{"function": "dp_find_bound", "bound": "max_size", "epsilon": 0.5}, {"epsilon": 1, "max_size": "auto"}, {"epsilon": 1, "max_size": 7}]');

@@ -4,8 +4,8 @@
 //! What is asked for by a name that is taken means what it meant then: a later search changes nothing
 //! of a release that is stored, or charged and still to be made.
 //!
-//! A search that a role with a grant paid for is the owner's from when the owner asks for it: whoever
-//! pays first under a name decides nothing, as all that is asked for is the same.
+//! A search that a role with a grant paid for is the owner's from when the owner asks for it: whoever pays
+//! first under a name decides when the rows were read, and how many of a unit, and nothing else.
 
 use super::catalog::Dataset;
 use crate::bounds::Bounded;

@@ -71,9 +71,13 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// The same, also where that is still to be chosen.
+    /// The same where that is to be chosen, perhaps anew: what was chosen before is nothing of such a charge.
     pub(crate) fn open_awaiting(name: &str) -> Result<Dataset> {
-        Dataset::find(name, None)?.granted()
+        let mut dataset = Dataset::find(name, None)?.granted()?;
+        if dataset.bound == RowsBound::Chosen {
+            dataset.bound = RowsBound::Awaited;
+        }
+        Ok(dataset)
     }
 
     /// Error: the current role may not use it.

@@ -108,8 +108,9 @@ impl Publication {
             }
         }
         if delta.is_some() && !is_planned && !notices.is_empty() {
-            notices
-                .push("delta is not spent: as one the releases would cost hardly less".to_string());
+            let hardly =
+                "the publication's delta is not spent: as one the releases would cost hardly less";
+            notices.push(hardly.to_string());
         }
         Ok(notices)
     }
