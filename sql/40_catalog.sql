@@ -272,6 +272,7 @@ CREATE TABLE dp.release (
     valid daterange,
     publication bigint REFERENCES dp.publication, -- that shows it when all of it is stored
     kept_at timestamptz, -- of a search that a role with a grant paid for: when the owner asked for it
+    seen boolean, -- of a search: whether any count stood out of the noise
     UNIQUE (dataset, name)
 );
 -- A dataset that was dropped and declared again has the names of both.

@@ -282,6 +282,7 @@ COMMENT ON FUNCTION dp.summits(bytea) IS
     'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
 ALTER TABLE dp.release ADD COLUMN kept_at timestamptz;
+ALTER TABLE dp.release ADD COLUMN seen boolean;
 
 CREATE TABLE dp.release_bound (
     release bigint NOT NULL REFERENCES dp.release,
@@ -1128,7 +1129,7 @@ COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the to
 CREATE VIEW dp.found_bounds WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, q.parameters ->> 'bound' AS bound,
            q.parameters ->> 'amount' AS amount, b.candidate, b.above, b.clipping, b.noise, b.chosen,
-           c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL AS kept
+           c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL AS kept, q.seen
       FROM dp.shown_release AS r
       JOIN dp.release_bound AS b ON b.release = r.id
       JOIN dp.release AS q ON q.id = r.id
@@ -1145,6 +1146,7 @@ COMMENT ON COLUMN dp.found_bounds.clipping IS 'how much it leaves out, by noisy 
 COMMENT ON COLUMN dp.found_bounds.noise IS 'by how much a release is off by its noise';
 COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: its error is never far from the best one''s';
 COMMENT ON COLUMN dp.found_bounds.kept IS 'whether the owner asked for it, so that auto meant it from then on';
+COMMENT ON COLUMN dp.found_bounds.seen IS 'whether any count stood out of the noise';
 GRANT SELECT ON dp.release_grids, dp.release_region_ranges, dp.found_regions, dp.found_bounds TO PUBLIC;
 
 -- With the rights of the caller, who owns the view, under a search_path where nothing is theirs.
@@ -1339,7 +1341,11 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
                                       THEN 'the caller, who may read the private table' END,
                    'charged_at', t.charged_at, 'charged_by', c.charged_by,
                    'stored_at', t.stored_at, 'status', r.status, 'title', r.title,
-                   'valid', r.valid, 'regions_per_level', l.regions))
+                   'valid', r.valid, 'regions_per_level', l.regions,
+                   -- the ledger's entry says whether it was kept when it was charged
+                   'kept', (SELECT c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL
+                              FROM dp.release AS q
+                             WHERE q.charge = c.id AND c.function = 'dp_find_bound')))
                    || jsonb_build_object('arguments', r.parameters),
                'flavour', jsonb_build_object(
                    'definition', CASE WHEN c.delta = 0 THEN 'pure differential privacy'

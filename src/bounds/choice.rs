@@ -7,6 +7,7 @@
 use super::bounded::Bounded;
 use super::grid::Grid;
 use super::posterior::{Scenario, is_seen, scenarios};
+use crate::work::done;
 
 /// A bound that could be chosen, as the noisy counts tell of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +49,7 @@ pub fn choose(
 
     let mut multiples = vec![0.0; noise.len()];
     for (scenario, left) in scenarios.iter().zip(&left) {
+        done(noise.len() as u64);
         let errors: Vec<f64> = (left.clipping.iter().zip(&noise))
             .map(|(clipping, noise)| bounded.error(*clipping, *noise))
             .collect();
@@ -59,12 +61,15 @@ pub fn choose(
     let best = (0..multiples.len()).min_by(|a, b| multiples[*a].total_cmp(&multiples[*b]));
 
     let weights: Vec<f64> = scenarios.iter().map(|scenario| scenario.weight).collect();
-    let of_candidate = |(place, bound): (usize, &u64)| Candidate {
-        bound: *bound,
-        above: median(&weights, |scenario| left[scenario].above[place]),
-        clipping: median(&weights, |scenario| left[scenario].clipping[place]).round(),
-        noise: noise[place],
-        chosen: Some(place) == best,
+    let of_candidate = |(place, bound): (usize, &u64)| {
+        done(scenarios.len() as u64);
+        Candidate {
+            bound: *bound,
+            above: median(&weights, |scenario| left[scenario].above[place]),
+            clipping: median(&weights, |scenario| left[scenario].clipping[place]).round(),
+            noise: noise[place],
+            chosen: Some(place) == best,
+        }
     };
     let candidates = grid.candidates().iter().enumerate().map(of_candidate).collect();
     Choice { candidates, is_seen: is_seen(noisy, scale) }

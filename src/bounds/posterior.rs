@@ -11,6 +11,7 @@
 
 use super::grid::Grid;
 use super::tail::Tail;
+use crate::work::done;
 
 /// How likely the class after one that has something has something.
 const STAYS: f64 = 0.9;
@@ -144,6 +145,7 @@ impl Noisy<'_> {
         let steps = ((3.0 * seen / least).max(1.0).ln() / STEP).ceil() as i64;
         let mass = |step: i64| least * (STEP * step as f64).exp();
         let likelihood = |step: i64| {
+            done(fractions.len() as u64);
             let mass = mass(step);
             let of_class =
                 |(fraction, count): (&f64, &f64)| count.abs() - (count - mass * fraction).abs();
@@ -194,6 +196,7 @@ impl Found {
     fn scenarios(self, grid: &Grid, below: &[f64]) -> Vec<Scenario> {
         let Found { best, all } = self;
         let of_ending = |(likelihood, (first, tail)): (f64, Ending)| {
+            done(below.len() as u64);
             let mut counts = below[..first].to_vec();
             if let Some((tail, mass)) = tail {
                 counts.extend(tail.fractions(grid).iter().map(|fraction| mass * fraction));

@@ -4,6 +4,7 @@
 mod circles;
 mod map;
 mod modules;
+mod notices;
 
 use map::Map;
 use modules::{Sources, arrows};
@@ -50,6 +51,12 @@ fn rooms_use_what_the_map_says() {
     let sources = sources();
     let complaints = Map::of_page(PAGE).complaints(&sources, &arrows(&sources));
     assert_none("differences between the map and the code", complaints);
+}
+
+/// A notice is seen at once: of what is measured and may not be stored none is sent.
+#[test]
+fn nothing_is_told_between_noise_and_store() {
+    assert_none("notices before a release is stored", notices::too_early(&sources()));
 }
 
 #[test]

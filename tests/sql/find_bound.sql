@@ -126,14 +126,20 @@ SELECT name, max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
 -- unless the owner asks for the same by its name, which costs nothing; not to be told what that would cost
 CREATE FUNCTION mine() RETURNS bigint LANGUAGE sql RETURN (SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'mine') WHERE chosen);
 SET client_min_messages = notice;
-SELECT already_stored FROM dp_publish_check('mine', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "release_epsilon": 0.02}]');
+SELECT already_stored, problem FROM dp_publish_check('mine', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "release_epsilon": 0.02}]');
+CALL dp_publish('mine', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "release_epsilon": 0.02}]');
 BEGIN READ ONLY;
+\set VERBOSITY terse
 SELECT mine();
+\set VERBOSITY default
 ROLLBACK;
 SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+\set VERBOSITY terse
 SELECT mine(), max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
 SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
 SELECT mine();
+SELECT dp_certificate('visits', 'mine') #>> '{release,kept}' AS kept, dp_certificate('visits', 'rows') #>> '{release,kept}' AS own, dp_certificate('visits', 'first') -> 'release' ? 'kept' AS other;
+\set VERBOSITY default
 SELECT release, kept FROM dp.found_bounds WHERE chosen AND dataset = 'visits' ORDER BY release;
 SET client_min_messages = warning;
 CALL dp_set_status('visits', 'mine', 'retracted');
@@ -152,9 +158,30 @@ SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
 CALL dp_set_status('visits', 'unfinished', 'retracted');
 CALL dp_set_status('visits', 'since', 'retracted');
 
+-- 'auto' under a name that a role has used for a number is not what that role says: it is another release
+SET ROLE dp_test_finder;
+SELECT max(size) <= 3 AS small FROM dp_hierarchy_release('bills', 1e4, max_size => 3, name => 'squatted');
+SELECT round(sum::numeric) AS paid FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 0.25, amount_unit => 0.25, name => 'squatted sum');
+RESET ROLE;
+SELECT e.code, e.message FROM (VALUES ($$dp_hierarchy_release('bills', 1e4, max_size => 'auto', name => 'squatted')$$),
+                                      ($$dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'squatted sum')$$)) AS r(call),
+    error_of('SELECT * FROM ' || call) AS e;
+SELECT name, parameters -> 'auto' AS auto FROM dp.releases WHERE dataset = 'bills' AND name IN ('sizes', 'squatted', 'sum of paid', 'squatted sum') ORDER BY name;
+
+-- that nothing stood out of the noise each call tells, and so does the view
+SELECT bool_and(seen) AS seen FROM dp.found_bounds;
+UPDATE dp.release SET seen = false WHERE name = 'size';
+SET client_min_messages = notice;
+SELECT candidate FROM dp_find_bound('bills', 'max_size', 600, release_epsilon => 1, name => 'size') WHERE chosen;
+SET client_min_messages = warning;
+SELECT seen FROM dp.found_bounds WHERE release = 'size' AND chosen;
+
 -- plans and publications
 SELECT epsilon_sum FROM dp_plan_cost('bills', '[{"function": "dp_find_bound", "bound": "max_size", "epsilon": 0.5}, {"epsilon": 1, "max_size": "auto"}, {"epsilon": 1, "max_size": 7}]');
+-- what is chosen is chosen before what awaits it is charged
 CALL dp_publish('all', '[{"dataset": "bills", "function": "dp_find_bound", "bound": "max_size", "epsilon": 600}, {"dataset": "bills", "name": "published", "epsilon": 1e4, "max_size": "auto"}]');
+CALL dp_publish('all', '[{"dataset": "bills", "function": "dp_find_bound", "bound": "max_size", "epsilon": 600}, {"dataset": "bills", "name": "seven", "epsilon": 1e4, "max_size": 7}]');
+CALL dp_publish('then', '[{"dataset": "bills", "name": "published", "epsilon": 1e4, "max_size": "auto"}]');
 SELECT release, kept FROM dp.found_bounds WHERE release = 'all' AND chosen;
 SELECT parameters -> 'max_size' AS max_size FROM dp.releases WHERE name = 'published';
 SELECT * FROM error_of($$CALL dp_create_view('bills', 'bounds', 'size')$$);

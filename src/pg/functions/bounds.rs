@@ -80,12 +80,12 @@ fn dp_find_bound(
     let asked = Asked::new(&dataset, &progress, promise, about);
     let found = asked.once(|asked| find(asked, bounded, search, amounts.as_ref()))?;
     // not before it is stored: a notice is seen at once
-    if found.is_seen == Some(false) {
+    if !found.is_seen {
         pgrx::notice!("no count stands out of the noise: the chosen bound rests on too little");
     }
     match name.filter(|_| is_kept) {
         // to ask what a publication would cost changes nothing
-        Some(_) if publication::is_quoting() => {}
+        Some(name) if publication::is_quoting() => dataset.check_kept(name)?,
         Some(name) => dataset.keep_search(name)?,
         None if name.is_some() => pgrx::notice!(
             "'auto' does not mean this choice until the dataset's owner asks for the same by its \
@@ -118,7 +118,7 @@ fn find(
             progress.phase(Phase::Measuring);
             let choice = receipt.find(&tally, words);
             let bounds = choice.candidates.iter().map(|one| told(one, amounts)).collect();
-            Ok(FoundBounds { bounds, is_seen: Some(choice.is_seen) })
+            Ok(FoundBounds { bounds, is_seen: choice.is_seen })
         },
     )
 }

@@ -13,7 +13,7 @@ use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::{threads, with_own_search_path};
 use crate::pg::server::state::workers_of_session;
-use crate::pg::values::bound::Bound;
+use crate::pg::values::bound::{AUTO, Bound};
 use pgrx::prelude::*;
 use serde_json::{Map, json};
 
@@ -57,9 +57,9 @@ fn dp_hierarchy_release(
         let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
         let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
         progress.dataset(dataset.id);
-        let max_size = match required(max_size, "max_size")? {
-            Bound::Number(size) => size,
-            Bound::Auto => dataset.chosen_size(name)?,
+        let (max_size, is_auto) = match required(max_size, "max_size")? {
+            Bound::Number(size) => (size, false),
+            Bound::Auto => (dataset.chosen_size(name)?, true),
         };
         let Source { hierarchy, part, .. } = &dataset.source;
         if period.is_some() {
@@ -86,6 +86,9 @@ fn dp_hierarchy_release(
             "max_size": max_size,
             "budget_shares": request.shares,
         });
+        if is_auto {
+            parameters[AUTO] = json!("max_size");
+        }
         if keep_measurements {
             parameters["keep_measurements"] = json!(true);
         }

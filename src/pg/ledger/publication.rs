@@ -189,15 +189,18 @@ impl Publication {
             return Err(unfit("each must have a name of its own"));
         }
         // what it chooses is what the others would be made with, and were not charged for
-        let chooses = quotes.iter().find(|quote| quote.chooses_rows());
-        if let Some(search) = chooses
-            && quotes.iter().filter(|quote| quote.dataset == search.dataset).count() > 1
-        {
-            return Err(unfit(format!(
-                "the bound of dataset \"{}\" has to be chosen before its other releases are charged, \
-                 in a publication of its own",
-                search.dataset
-            )));
+        let needed = |search: &Quote| {
+            quotes.iter().any(|other| !std::ptr::eq(other, search) && search.chooses_for(other))
+        };
+        if let Some(search) = quotes.iter().find(|quote| needed(quote)) {
+            return Err(invalid(
+                format!(
+                    "releases: the bound of dataset \"{}\" has to be chosen before what uses it is \
+                     charged",
+                    search.dataset
+                ),
+                "Nothing was spent. Publish the search by itself, then the others.",
+            ));
         }
         for (dataset, name) in &quoted {
             if !releases().any(|release| release == (*dataset, *name)) {

@@ -24,10 +24,16 @@ impl Quote {
         Some((&self.dataset, &self.request.promise.as_ref()?.name))
     }
 
-    /// Whether it chooses how many rows of a unit other releases use.
-    pub(super) fn chooses_rows(&self) -> bool {
+    /// Whether another one's bound is what it chooses: of all releases how many rows of a unit they use,
+    /// of others what was given as `'auto'`.
+    pub(super) fn chooses_for(&self, other: &Quote) -> bool {
+        let (chosen, with) = (&self.request.parameters, other.request.promise.as_ref());
+        let asked = |key: &str| with.and_then(|promise| promise.parameters.get(key));
+        let is_auto =
+            asked("auto") == chosen.get("bound") && asked("amount") == chosen.get("amount");
         self.request.function == "dp_find_bound"
-            && self.request.parameters["bound"] == "max_rows_per_unit"
+            && self.dataset == other.dataset
+            && (chosen["bound"] == "max_rows_per_unit" || is_auto)
     }
 }
 

@@ -300,6 +300,10 @@ pub(super) fn left_now(client: &mut SpiClient, request: &ChargeRequest) -> SpiRe
     let parts = Parts::read(client, &nothing, account.summits.take())?;
     let fullest = parts.fullest(&nothing, &account.limits);
     match periods::check(client, &nothing, &account, &parts, true)? {
+        // it has more than its budget already
+        Err(Refusal::BudgetExceeded { left: epsilon, period, .. }) => {
+            Ok(Some(Left { of: epsilon.clone(), epsilon, is_limit: false, period }))
+        }
         Err(_) => Ok(None),
         Ok(tightest) => left(client, &nothing, &fullest, &tightest),
     }

@@ -2,7 +2,7 @@
 //! shown together when the last one is stored.
 
 use super::message::{
-    Answer, Charge, ChargeRequest, PlanRequest, PublishAnswer, PublishRequest, Refusal,
+    Answer, Charge, ChargeRequest, Left, PlanRequest, PublishAnswer, PublishRequest, Refusal,
 };
 use super::promise::{promise, standing};
 use super::record::{charge, charge_plan, left_now};
@@ -29,10 +29,7 @@ fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Pu
     let Some(publication) = publication(client, request)? else {
         return Ok(PublishAnswer::OtherPublication);
     };
-    let mut left = Vec::new();
-    for one in request.charges.iter().filter(|_| request.is_trial) {
-        left.push(left_now(client, one)?);
-    }
+    let left = if request.is_trial { left_of_each(client, request)? } else { Vec::new() };
     let mut answers: Vec<Option<Answer>> = request.charges.iter().map(|_| None).collect();
     for plan in &request.plans {
         for (member, answer) in plan.members.iter().zip(charge_as_one(client, request, plan)?) {
@@ -60,6 +57,21 @@ fn charge_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Pu
         take_over(client, request, publication)?;
     }
     Ok(PublishAnswer::Charges { answers: charged, left })
+}
+
+/// What is left now for each charge: found once for all of a role, of the same part of the data.
+fn left_of_each(client: &mut SpiClient, request: &PublishRequest) -> SpiResult<Vec<Option<Left>>> {
+    let mut left: Vec<Option<Left>> = Vec::new();
+    for (n, one) in request.charges.iter().enumerate() {
+        let alike = |other: &ChargeRequest| {
+            (other.dataset, other.grantee, &other.part) == (one.dataset, one.grantee, &one.part)
+        };
+        left.push(match request.charges.iter().take(n).position(alike) {
+            Some(before) => left[before].clone(),
+            None => left_now(client, one)?,
+        });
+    }
+    Ok(left)
 }
 
 /// Locks all that the charges need before the first of them locks the ledger, for which everybody

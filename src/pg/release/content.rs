@@ -50,7 +50,11 @@ pub(crate) enum Content<'a> {
     #[serde(borrow)]
     FoundRegions(Vec<Vec<&'a str>>),
     /// Candidates for a bound, of which one is chosen.
-    Bounds(Vec<StoredBound>),
+    Bounds {
+        /// Whether any count stood out of the noise.
+        seen: bool,
+        bounds: Vec<StoredBound>,
+    },
     /// Answers to rectangles that were asked.
     Rectangles(Vec<StoredRectangle>),
     /// A stream that is begun.

@@ -114,8 +114,8 @@ impl Storable for FoundRegions {
 /// All candidates, in ascending order.
 pub(crate) struct FoundBounds {
     pub(crate) bounds: Vec<FoundBound>,
-    /// Whether any count stood out of the noise, where that was measured just now.
-    pub(crate) is_seen: Option<bool>,
+    /// Whether any count stood out of the noise.
+    pub(crate) is_seen: bool,
 }
 
 impl Storable for FoundBounds {
@@ -127,11 +127,12 @@ impl Storable for FoundBounds {
             noise: bound.noise,
             chosen: bound.chosen,
         };
-        Content::Bounds(self.bounds.iter().map(stored).collect())
+        Content::Bounds { seen: self.is_seen, bounds: self.bounds.iter().map(stored).collect() }
     }
 
     fn read(release: i64) -> Result<FoundBounds> {
-        Ok(FoundBounds { bounds: read_bounds(release)?, is_seen: None })
+        let (bounds, is_seen) = read_bounds(release)?;
+        Ok(FoundBounds { bounds, is_seen })
     }
 }
 

@@ -85,16 +85,20 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
         }
         _ => None,
     };
+    let seen = match &content.content {
+        Content::Bounds { seen, .. } => Some(*seen),
+        _ => None,
+    };
     let release =
         Spi::connect_mut(|client| -> std::result::Result<Option<i64>, pgrx::spi::Error> {
             let rows = client.update(
                 "UPDATE dp.release SET released_at = t.now, status_since = t.now, \
-                        level_epsilons = $2 \
+                        level_epsilons = $2, seen = $3 \
                FROM (SELECT clock_timestamp()) AS t (now) \
               WHERE charge = $1 AND released_at IS NULL \
                 AND dataset IN (SELECT id FROM dp.dataset WHERE dropped_at IS NULL) RETURNING id",
                 None,
-                &[content.charge.into(), level_epsilons.into()],
+                &[content.charge.into(), level_epsilons.into(), seen.into()],
             )?;
             rows.into_iter().next().map_or(Ok(None), |row| row.get(1))
         })
@@ -120,7 +124,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
             insert_regions(release, regions, ("dp.release_region_bins", "ranges", "dp_ranges"))?;
         }
         Content::FoundRegions(paths) => insert_found_regions(release, paths)?,
-        Content::Bounds(bounds) => insert_bounds(release, bounds)?,
+        Content::Bounds { bounds, .. } => insert_bounds(release, bounds)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
         Content::Stream(stream) => insert_stream(release, stream)?,
         Content::Ticks { .. } => {} // from above

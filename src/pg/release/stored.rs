@@ -216,13 +216,15 @@ pub(super) fn read_found_regions(id: i64) -> Result<Vec<Vec<String>>> {
 }
 
 /// The candidates of a bound.
-pub(super) fn read_bounds(id: i64) -> Result<Vec<FoundBound>> {
+pub(super) fn read_bounds(id: i64) -> Result<(Vec<FoundBound>, bool)> {
     let sql = format!(
-        "SELECT candidate, above, clipping, noise, chosen FROM dp.release_bound \
-          WHERE release = {id} ORDER BY n"
+        "SELECT b.candidate, b.above, b.clipping, b.noise, b.chosen, r.seen \
+           FROM dp.release_bound AS b JOIN dp.release AS r ON r.id = b.release \
+          WHERE r.id = {id} ORDER BY b.n"
     );
-    let mut bounds = Vec::new();
+    let (mut bounds, mut is_seen) = (Vec::new(), true);
     read_catalog(&sql, |row| {
+        is_seen = row.get(6).unwrap_or(true);
         bounds.push(FoundBound {
             candidate: row.get(1).ok_or_else(|| internal("a stored bound is missing"))?,
             above: row.get(2).unwrap_or_default(),
@@ -232,7 +234,7 @@ pub(super) fn read_bounds(id: i64) -> Result<Vec<FoundBound>> {
         });
         Ok(())
     })?;
-    Ok(bounds)
+    Ok((bounds, is_seen))
 }
 
 /// A stored release of bins.

@@ -1,6 +1,6 @@
 //! The amounts of rows: what is asked of them, and what a column says.
 
-use super::bound;
+use super::bound::{self, AUTO};
 use super::numeric::Numeric;
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::ranges::{AmountBounds, AmountUnit};
@@ -67,9 +67,9 @@ impl AmountArguments<'_> {
                 )),
             };
         };
-        let max_amount = match max_amount.map(bound::amount) {
-            Some(None) => Some(chosen(column)?),
-            given => given.flatten(),
+        let (max_amount, is_auto) = match max_amount.map(bound::amount) {
+            Some(None) => (Some(chosen(column)?), true),
+            given => (given.flatten(), false),
         };
         let max = max_amount.map(|max| max.normalize().to_string()).ok_or_else(|| {
             error(
@@ -107,7 +107,9 @@ impl AmountArguments<'_> {
             ("max_amount", number(&max)),
             ("amount_unit", json!(unit_text)),
         ];
-        let about = about.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        let auto = is_auto.then(|| (AUTO, json!("max_amount")));
+        let about = about.into_iter().chain(auto);
+        let about = about.map(|(key, value)| (key.to_string(), value)).collect();
         Ok(Some(Amounts {
             column: column.to_string(),
             bounds,

@@ -12,7 +12,8 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use std::ffi::{CStr, CString};
 
-const AUTO: &str = "auto";
+/// The word; also under which a release's parameters have the argument that it was given for.
+pub(crate) const AUTO: &str = "auto";
 const AUTO_BOUND: i64 = i64::MIN;
 
 /// An argument of type `dp_bound`.

@@ -1,0 +1,61 @@
+//! What is sent to the client between the noise and the store of a release.
+
+use crate::modules::Sources;
+
+/// What follows the charge is an argument of these.
+const MEASURING: [&str; 5] =
+    [".of_rows(", ".of_each_row(", ".of_given(", ".of_prepared(", ".of_charged("];
+
+/// What sends something.
+const TELLING: [&str; 6] =
+    ["notice!", "warning!", "info!", "ereport!", "PgLogLevel::NOTICE", "PgLogLevel::WARNING"];
+
+/// Where that may be: SQL functions before and after a release, the receipt's notice, deeds, which
+/// release nothing. `pg/functions/watch.rs` is silent where a release is stored.
+const MAY_TELL: [&str; 4] =
+    ["pg/functions/", "pg/release/order.rs", "pg/ledger/deed.rs", "pg/dataset/bound_choice.rs"];
+
+/// Notices elsewhere, and within what measures.
+pub fn too_early(sources: &Sources) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (file, text) in sources {
+        let tells = |text: &str| TELLING.iter().any(|word| text.contains(word));
+        if tells(text) && !MAY_TELL.iter().any(|place| file.starts_with(place)) {
+            complaints.push(format!("{file} tells something, and is none of {MAY_TELL:?}"));
+        }
+        for measuring in MEASURING {
+            let calls = text.match_indices(measuring).map(|(at, _)| arguments(&text[at..]));
+            complaints.extend(
+                calls
+                    .filter(|call| tells(call))
+                    .map(|call| format!("{file}: {}", call.lines().next().unwrap_or_default())),
+            );
+        }
+    }
+    complaints
+}
+
+/// A call, up to its closing parenthesis.
+fn arguments(text: &str) -> &str {
+    let mut open = 0;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => open += 1,
+            ')' if open == 1 => return &text[..=at],
+            ')' => open -= 1,
+            _ => {}
+        }
+    }
+    text
+}
+
+#[test]
+fn a_notice_is_found_where_it_is_too_early() {
+    let of = |file: &str, text: &str| Sources::from([(file.to_string(), text.to_string())]);
+    let complaints = |file: &str, text: &str| too_early(&of(file, text)).len();
+    let early = "asked.of_rows(|s| plan(s), |truth| { notice!(\"{truth}\"); truth }); done()";
+    let late = "let told = asked.of_rows(|s| plan(s), |truth| truth)?; notice!(\"stored\");";
+    assert_eq!(complaints("pg/functions/a.rs", early), 1);
+    assert_eq!(complaints("pg/functions/a.rs", late), 0);
+    assert_eq!(complaints("hierarchy/a.rs", late), 1);
+}
