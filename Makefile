@@ -31,14 +31,18 @@ demo: start ## build, start a throwaway server, and walk through what pg_dp does
 	@eval "$$(pgrx-config/cluster env)"; demo/demo
 	@echo "==> finished after $$(($$(date +%s) - $(START))) s in all" >&2
 
-# What runs on a server is built while what needs none is tested: neither uses all cores all the time.
-test: packages ## all tests: those in Rust, then those against a server
+# Tests against a server wait half of their time: meanwhile those that need none compute.
+test: packages testpackages ## all tests: those against a server, and those that need none
 	@mkdir -p $(BUILT); \
-	$(MAKE) --no-print-directory install >$(BUILT)/install.log 2>&1 & installed=$$!; \
-	trap "kill $$installed 2>/dev/null || true" EXIT; \
-	$(MAKE) --no-print-directory unit changes; \
-	wait $$installed || { cat $(BUILT)/install.log >&2; exit 1; }
-	@$(MAKE) --no-print-directory test-server
+	echo '==> testing what needs no PostgreSQL meanwhile: $(BUILT)/unit.log' >&2; \
+	$(MAKE) --no-print-directory unit changes >$(BUILT)/unit.log 2>&1 & unit=$$!; \
+	trap "kill $$unit 2>/dev/null || true" EXIT; \
+	failed=; \
+	$(MAKE) --no-print-directory test-server || failed='against a server'; \
+	echo '==> waiting for what needs no PostgreSQL' >&2; \
+	wait $$unit || failed="$${failed:+$$failed, and }without one"; \
+	cat $(BUILT)/unit.log; \
+	[ -z "$$failed" ] || { echo "==> failed: tests $$failed, after $$(($$(date +%s) - $(START))) s in all" >&2; exit 1; }
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
 
 # One test waits while another computes, so there are as many servers as cores.
