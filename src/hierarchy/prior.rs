@@ -56,16 +56,11 @@ impl Shape {
         Some(Shape { sizes: runs.iter().map(|run| run.size).collect(), from })
     }
 
-    /// Waring's distribution with the tail of size^-2, a stated guess where nothing is known: a
-    /// group has s entities or more with probability m (m + 1) / ((m + s) (m + s + 1)), whose sum
-    /// over s >= 1 telescopes to the mean m. Sizes above `max_size` count at it.
+    /// [`heavy_tail`], a stated guess where nothing is known. Sizes above `max_size` count at it.
     ///
     /// None unless `mean` is positive and finite.
     pub fn heavy_tailed(mean: f64, max_size: u64) -> Option<Shape> {
-        let at_least = |size: u64| {
-            let size = size as f64;
-            (mean / (mean + size)) * ((mean + 1.0) / (mean + size + 1.0))
-        };
+        let at_least = |size: u64| heavy_tail(mean, size);
         (mean.is_finite() && mean > 0.0).then(|| Shape {
             sizes: (0..=max_size).collect(),
             from: (0..=max_size).map(at_least).chain([0.0]).collect(),
@@ -99,6 +94,13 @@ impl Shape {
     fn weight(&self, range: &Range<usize>) -> f64 {
         self.from[range.start] - self.from[range.end]
     }
+}
+
+/// Waring's distribution with the tail of size^-2: a group has s entities or more with probability
+/// m (m + 1) / ((m + s) (m + s + 1)), whose sum over s >= 1 telescopes to the mean m.
+pub(super) fn heavy_tail(mean: f64, size: u64) -> f64 {
+    let size = size as f64;
+    (mean / (mean + size)) * ((mean + 1.0) / (mean + size + 1.0))
 }
 
 /// How many of the groups take the second of two ways, each with this probability.

@@ -37,10 +37,13 @@
 //! by a larger factor than all get better by in that mean, of which a seventh does not count, as
 //! predictions are off by that; and by no more than a third: about so much better than the best of Kuo
 //! et al.'s combinations the cut is with equal shares, level by level. Where the gain is less than a
-//! tenth, all levels get the same; so they do where groups are few beside the look's noise, as what it
-//! tells is then noise.
+//! tenth, all levels get the same.
+//!
+//! Where groups are few beside the look's noise, what it tells is noise: groups are then taken to have the
+//! sizes that [`heavy_tail`] guesses. So few groups get equal shares, too, where they are few in each leaf.
 
-use super::consistency::{CutNoise, densities, parallel, width};
+use super::consistency::{CutNoise, densities, expected_densities, parallel, width};
+use super::prior::heavy_tail;
 use super::tree::Tree;
 use crate::coco::{Estimate, tells};
 use crate::noise::{DiscreteLaplace, Scale};
@@ -53,6 +56,13 @@ pub(super) const LOOK: f64 = 0.01;
 
 /// How many times the scale of the look's noise the number of groups has to be for it to tell anything.
 const SEEN: f64 = 16.0;
+
+/// The mean size of groups of which nothing is known.
+const GUESSED_MEAN: f64 = 10.0;
+
+/// How many times the mean magnitude of noise a leaf's groups have to be for a guess to be followed:
+/// sums of poorer leaves have a larger bias than is predicted.
+const RICH: f64 = 8.0;
 
 /// Shares are multiples of one part in so many.
 pub(super) const PARTS: usize = 48;
@@ -79,12 +89,14 @@ const LEAST_ERROR: f64 = 1e-3;
 
 /// What is public of a hierarchy, or released of its root.
 pub(super) struct Outlook {
+    /// Those of the root.
+    groups: f64,
     /// Groups per size of the root, in each stretch.
     densities: Vec<f64>,
     levels: Vec<Regions>,
     max_size: u64,
     rows_per_unit: u32,
-    /// Whether the first look tells anything.
+    /// Whether the first look tells anything; else a guess stands for it.
     is_seen: bool,
 }
 
@@ -118,6 +130,7 @@ impl Outlook {
         rows_per_unit: u32,
     ) -> Outlook {
         let all = (groups(0) as f64).max(1.0);
+        let is_seen = all >= SEEN * scale;
         let regions = |level: usize| {
             let mut alike: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
             for region in tree.level(level) {
@@ -133,20 +146,25 @@ impl Outlook {
             Regions { count, alike: alike.into_values().map(|(sum, n)| (sum / n, n)).collect() }
         };
         Outlook {
-            densities: densities(root, max_size),
+            groups: all,
+            densities: if is_seen {
+                densities(root, max_size)
+            } else {
+                expected_densities(|size| all * heavy_tail(GUESSED_MEAN, size), max_size)
+            },
+            is_seen,
             levels: (0..tree.depth()).map(regions).collect(),
             max_size,
             rows_per_unit,
-            is_seen: all >= SEEN * scale,
         }
     }
 
     /// The parts of `epsilon` for the levels, of [`PARTS`] in all, with the least predicted error.
-    /// The last level gets one at least. Equal ones where the look tells nothing.
+    /// The last level gets one at least. Equal ones where nothing tells what is best.
     pub(super) fn best_parts(&self, epsilon: f64) -> Vec<usize> {
         let depth = self.levels.len();
         let equal = equal_parts(depth, PARTS);
-        if !self.is_seen {
+        if !self.is_seen && self.are_leaves_poor(epsilon) {
             return equal;
         }
         let of_level = |level| -> Vec<Option<Variances>> {
@@ -171,6 +189,15 @@ impl Outlook {
         };
         let (cost, best) = best_parts(depth, PARTS, cost);
         if cost < WORTHWHILE.ln() { best } else { equal }
+    }
+
+    /// Whether the lowest regions have too few groups for noise of all of `epsilon`.
+    fn are_leaves_poor(&self, epsilon: f64) -> bool {
+        let Some(leaves) = self.levels.last() else { return true };
+        let Some(Variances { noise, .. }) = self.variances(self.levels.len() - 1, epsilon) else {
+            return true;
+        };
+        self.groups / leaves.count < RICH * noise / (2.0 * noise + 1.0).sqrt()
     }
 
     /// None for a level that is not measured.

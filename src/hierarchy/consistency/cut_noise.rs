@@ -80,6 +80,22 @@ pub(in crate::hierarchy) fn densities(estimate: &Estimate, max_size: u64) -> Vec
     groups.into_iter().enumerate().map(|(stretch, groups)| groups / width(stretch)).collect()
 }
 
+/// The same where so many groups are expected to have a size or a larger one.
+pub(in crate::hierarchy) fn expected_densities(
+    at_least: impl Fn(u64) -> f64,
+    max_size: u64,
+) -> Vec<f64> {
+    let last = stretch(max_size);
+    let from = |size| if size <= max_size { at_least(size) } else { 0.0 };
+    let mut begin = 0;
+    let density = |stretch| {
+        let groups = from(begin) - from(end(stretch));
+        begin = end(stretch);
+        (UNSEEN + groups) / width(stretch)
+    };
+    (0..=last).map(density).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,15 +52,33 @@ fn a_small_epsilon_is_shared_equally_where_leaves_are_many() {
     }
 }
 
-/// So they do where the look's noise hides how many groups of which size there are.
+/// Where the look's noise hides how many groups of which size there are, what it says is nothing.
 #[test]
 fn a_look_that_tells_nothing_is_not_followed() {
     let (tree, groups) = tree(2, 2, 1000);
-    let parts = |scale| {
-        Outlook::new((&root(4000), scale), &tree, |r| groups[r], MAX_SIZE, 1).best_parts(12.0)
+    let parts = |root: &Estimate, scale, epsilon| {
+        Outlook::new((root, scale), &tree, |r| groups[r], MAX_SIZE, 1).best_parts(epsilon)
     };
-    assert_eq!(parts(250.0), [0, 0, PARTS]);
-    assert_eq!(parts(251.0), equal_parts(3, PARTS));
+    let of_one_size = Estimate::new(vec![EstimatedRun { size: 1, variance: 1.0, groups: 4000 }]);
+    for epsilon in [0.5, 12.0] {
+        let looks = [&root(4000), &of_one_size];
+        let [guessed, other] = looks.map(|look| parts(look, 251.0, epsilon));
+        assert_eq!(guessed, other);
+        assert_eq!(guessed, [0, 0, PARTS]);
+    }
+}
+
+/// And where leaves are poor, a guess is not followed either.
+#[test]
+fn few_groups_in_each_leaf_get_equal_shares() {
+    let parts = |leaf, scale| {
+        let (tree, groups) = tree(2, 2, leaf);
+        Outlook::new((&root(24), scale), &tree, |r| groups[r], MAX_SIZE, 1).best_parts(1.0)
+    };
+    assert_eq!(parts(6, 1.51), equal_parts(3, PARTS));
+    assert_eq!(parts(7, 1.76), [0, 0, PARTS]);
+    // of 24 groups a look with noise of that scale tells something
+    assert_eq!(parts(6, 1.5), [0, 0, PARTS]);
 }
 
 /// Two leaves know the root as well as the root would.
