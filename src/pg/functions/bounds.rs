@@ -80,7 +80,7 @@ fn dp_find_bound(
     let asked = Asked::new(&dataset, &progress, promise, about);
     let found = asked.once(|asked| find(asked, bounded, search, amounts.as_ref()))?;
     // not before it is stored: a notice is seen at once
-    if !found.is_seen {
+    if !found.is_seen && !publication::is_quoting() {
         pgrx::notice!("no count stands out of the noise: the chosen bound rests on too little");
     }
     match name.filter(|_| is_kept) {
