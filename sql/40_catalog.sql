@@ -271,7 +271,6 @@ CREATE TABLE dp.release (
     description text,
     valid daterange,
     publication bigint REFERENCES dp.publication, -- that shows it when all of it is stored
-    kept_at timestamptz, -- of a search that a role with a grant paid for: when the owner asked for it
     seen boolean, -- of a search: whether any count stood out of the noise
     UNIQUE (dataset, name)
 );
@@ -465,8 +464,7 @@ CREATE TABLE dp.release_bound (
 COMMENT ON TABLE dp.release_bound IS
     'the candidates of stored dp_find_bound, which dp.found_bounds shows';
 
--- A search of a role with a grant is for itself, until the owner asks for it by its name: what all
--- releases use is for the owner to say.
+-- A search of a role with a grant is for itself: what all releases use is for the owner to say.
 CREATE VIEW dp.chosen_bound AS
     SELECT DISTINCT ON (r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount')
            r.dataset, r.parameters ->> 'bound' AS bound, r.parameters ->> 'amount' AS amount,
@@ -475,9 +473,8 @@ CREATE VIEW dp.chosen_bound AS
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN dp.release_bound AS b ON b.release = r.id
      WHERE b.chosen AND r.status <> 'retracted' AND c.function = 'dp_find_bound'
-       AND (c.parameters -> 'kept' = 'true' OR r.kept_at IS NOT NULL)
-     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount',
-              coalesce(r.kept_at, r.released_at) DESC;
+       AND c.parameters -> 'kept' = 'true'
+     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount', r.released_at DESC;
 COMMENT ON VIEW dp.chosen_bound IS 'what ''auto'' means: the bounds that were chosen last';
 
 -- Of time, what it is in the session's time zone; of numbers, how many.

@@ -298,7 +298,7 @@ COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the to
 CREATE VIEW dp.found_bounds WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, q.parameters ->> 'bound' AS bound,
            q.parameters ->> 'amount' AS amount, b.candidate, b.above, b.clipping, b.noise, b.chosen,
-           c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL AS kept, q.seen
+           c.parameters -> 'kept' = 'true' AS kept, q.seen
       FROM dp.shown_release AS r
       JOIN dp.release_bound AS b ON b.release = r.id
       JOIN dp.release AS q ON q.id = r.id
@@ -314,7 +314,7 @@ COMMENT ON COLUMN dp.found_bounds.above IS 'how many units, rows or entities are
 COMMENT ON COLUMN dp.found_bounds.clipping IS 'how much it leaves out, by noisy counts';
 COMMENT ON COLUMN dp.found_bounds.noise IS 'by how much a release is off by its noise';
 COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: its error is never far from the best one''s';
-COMMENT ON COLUMN dp.found_bounds.kept IS 'whether the owner asked for it, so that auto meant it from then on';
+COMMENT ON COLUMN dp.found_bounds.kept IS 'whether the owner was charged for it, so that auto meant it from then on';
 COMMENT ON COLUMN dp.found_bounds.seen IS 'whether any count stood out of the noise';
 
 GRANT SELECT ON

@@ -81,11 +81,7 @@ CREATE VIEW dp.release_certificates WITH (security_barrier) AS
                                       THEN 'the caller, who may read the private table' END,
                    'charged_at', t.charged_at, 'charged_by', c.charged_by,
                    'stored_at', t.stored_at, 'status', r.status, 'title', r.title,
-                   'valid', r.valid, 'regions_per_level', l.regions,
-                   -- the ledger's entry says whether it was kept when it was charged
-                   'kept', (SELECT c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL
-                              FROM dp.release AS q
-                             WHERE q.charge = c.id AND c.function = 'dp_find_bound')))
+                   'valid', r.valid, 'regions_per_level', l.regions))
                    || jsonb_build_object('arguments', r.parameters),
                'flavour', jsonb_build_object(
                    'definition', CASE WHEN c.delta = 0 THEN 'pure differential privacy'

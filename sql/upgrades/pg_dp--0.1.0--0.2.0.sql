@@ -281,7 +281,6 @@ REVOKE EXECUTE ON FUNCTION dp.summits(bytea) FROM PUBLIC;
 COMMENT ON FUNCTION dp.summits(bytea) IS
     'inside of dp_verify_ledger: the sums that no cell of a dataset exceeds';
 
-ALTER TABLE dp.release ADD COLUMN kept_at timestamptz;
 ALTER TABLE dp.release ADD COLUMN seen boolean;
 
 CREATE TABLE dp.release_bound (
@@ -297,8 +296,7 @@ CREATE TABLE dp.release_bound (
 COMMENT ON TABLE dp.release_bound IS
     'the candidates of stored dp_find_bound, which dp.found_bounds shows';
 
--- A search of a role with a grant is for itself, until the owner asks for it by its name: what all
--- releases use is for the owner to say.
+-- A search of a role with a grant is for itself: what all releases use is for the owner to say.
 CREATE VIEW dp.chosen_bound AS
     SELECT DISTINCT ON (r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount')
            r.dataset, r.parameters ->> 'bound' AS bound, r.parameters ->> 'amount' AS amount,
@@ -307,9 +305,8 @@ CREATE VIEW dp.chosen_bound AS
       JOIN dp.charge AS c ON c.id = r.charge
       JOIN dp.release_bound AS b ON b.release = r.id
      WHERE b.chosen AND r.status <> 'retracted' AND c.function = 'dp_find_bound'
-       AND (c.parameters -> 'kept' = 'true' OR r.kept_at IS NOT NULL)
-     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount',
-              coalesce(r.kept_at, r.released_at) DESC;
+       AND c.parameters -> 'kept' = 'true'
+     ORDER BY r.dataset, r.parameters ->> 'bound', r.parameters ->> 'amount', r.released_at DESC;
 COMMENT ON VIEW dp.chosen_bound IS 'what ''auto'' means: the bounds that were chosen last';
 
 ALTER TABLE dp.dataset ALTER COLUMN max_rows_per_unit DROP NOT NULL;
@@ -1129,7 +1126,7 @@ COMMENT ON COLUMN dp.found_regions.path IS 'the names of the region, from the to
 CREATE VIEW dp.found_bounds WITH (security_barrier) AS
     SELECT r.dataset, r.release, r.released_at, q.parameters ->> 'bound' AS bound,
            q.parameters ->> 'amount' AS amount, b.candidate, b.above, b.clipping, b.noise, b.chosen,
-           c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL AS kept, q.seen
+           c.parameters -> 'kept' = 'true' AS kept, q.seen
       FROM dp.shown_release AS r
       JOIN dp.release_bound AS b ON b.release = r.id
       JOIN dp.release AS q ON q.id = r.id
@@ -1145,7 +1142,7 @@ COMMENT ON COLUMN dp.found_bounds.above IS 'how many units, rows or entities are
 COMMENT ON COLUMN dp.found_bounds.clipping IS 'how much it leaves out, by noisy counts';
 COMMENT ON COLUMN dp.found_bounds.noise IS 'by how much a release is off by its noise';
 COMMENT ON COLUMN dp.found_bounds.chosen IS 'whether it was chosen: its error is never far from the best one''s';
-COMMENT ON COLUMN dp.found_bounds.kept IS 'whether the owner asked for it, so that auto meant it from then on';
+COMMENT ON COLUMN dp.found_bounds.kept IS 'whether the owner was charged for it, so that auto meant it from then on';
 COMMENT ON COLUMN dp.found_bounds.seen IS 'whether any count stood out of the noise';
 GRANT SELECT ON dp.release_grids, dp.release_region_ranges, dp.found_regions, dp.found_bounds TO PUBLIC;
 
@@ -1341,11 +1338,7 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
                                       THEN 'the caller, who may read the private table' END,
                    'charged_at', t.charged_at, 'charged_by', c.charged_by,
                    'stored_at', t.stored_at, 'status', r.status, 'title', r.title,
-                   'valid', r.valid, 'regions_per_level', l.regions,
-                   -- the ledger's entry says whether it was kept when it was charged
-                   'kept', (SELECT c.parameters -> 'kept' = 'true' OR q.kept_at IS NOT NULL
-                              FROM dp.release AS q
-                             WHERE q.charge = c.id AND c.function = 'dp_find_bound')))
+                   'valid', r.valid, 'regions_per_level', l.regions))
                    || jsonb_build_object('arguments', r.parameters),
                'flavour', jsonb_build_object(
                    'definition', CASE WHEN c.delta = 0 THEN 'pure differential privacy'

@@ -36,7 +36,7 @@ pub use measuring::KeptNumbers;
 pub use noisy_table::{NoisyTable, NoisyTableError, RegionRows};
 pub use observer::Observer;
 pub use plan::{FirstLook, MAX_LEVELS, PlanError, ReleasePlan, ReleaseRequest, estimator_names};
-pub use prior::{Prior, Shape};
+pub use prior::{GUESSED_MEAN_SIZE, Prior, Shape};
 pub use release::{ReleaseError, Released};
 pub use selection::Mechanism;
 pub use tree::{Region, Tree, TreeError, path_text};

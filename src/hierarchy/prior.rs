@@ -96,6 +96,9 @@ impl Shape {
     }
 }
 
+/// The mean size of groups of which nothing is known.
+pub const GUESSED_MEAN_SIZE: f64 = 10.0;
+
 /// Waring's distribution with the tail of size^-2: a group has s entities or more with probability
 /// m (m + 1) / ((m + s) (m + s + 1)), whose sum over s >= 1 telescopes to the mean m.
 pub(super) fn heavy_tail(mean: f64, size: u64) -> f64 {

@@ -42,8 +42,10 @@
 //! Where groups are few beside the look's noise, what it tells is noise: groups are then taken to have the
 //! sizes that [`heavy_tail`] guesses. So few groups get equal shares, too, where they are few in each leaf.
 
-use super::consistency::{CutNoise, densities, expected_densities, parallel, width};
-use super::prior::heavy_tail;
+use super::consistency::{
+    CutNoise, densities, expected_densities, mean_magnitude, parallel, width,
+};
+use super::prior::{GUESSED_MEAN_SIZE, heavy_tail};
 use super::tree::Tree;
 use crate::coco::{Estimate, tells};
 use crate::noise::{DiscreteLaplace, Scale};
@@ -56,9 +58,6 @@ pub(super) const LOOK: f64 = 0.01;
 
 /// How many times the scale of the look's noise the number of groups has to be for it to tell anything.
 const SEEN: f64 = 16.0;
-
-/// The mean size of groups of which nothing is known.
-const GUESSED_MEAN: f64 = 10.0;
 
 /// How many times the mean magnitude of noise a leaf's groups have to be for a guess to be followed:
 /// sums of poorer leaves have a larger bias than is predicted.
@@ -150,7 +149,7 @@ impl Outlook {
             densities: if is_seen {
                 densities(root, max_size)
             } else {
-                expected_densities(|size| all * heavy_tail(GUESSED_MEAN, size), max_size)
+                expected_densities(|size| all * heavy_tail(GUESSED_MEAN_SIZE, size), max_size)
             },
             is_seen,
             levels: (0..tree.depth()).map(regions).collect(),
@@ -193,17 +192,19 @@ impl Outlook {
 
     /// Whether the lowest regions have too few groups for noise of all of `epsilon`.
     fn are_leaves_poor(&self, epsilon: f64) -> bool {
-        let Some(leaves) = self.levels.last() else { return true };
-        let Some(Variances { noise, .. }) = self.variances(self.levels.len() - 1, epsilon) else {
-            return true;
-        };
-        self.groups / leaves.count < RICH * noise / (2.0 * noise + 1.0).sqrt()
+        let of_leaf = self.levels.last().map_or(0.0, |leaves| self.groups / leaves.count);
+        self.noise(epsilon).is_none_or(|noise| of_leaf < RICH * mean_magnitude(noise))
+    }
+
+    /// The variance of a level's noise; None where it is not measured.
+    fn noise(&self, epsilon: f64) -> Option<f64> {
+        let scale = Scale::new(self.rows_per_unit.into(), epsilon).ok()?;
+        Some(DiscreteLaplace::new(scale).variance())
     }
 
     /// None for a level that is not measured.
     fn variances(&self, level: usize, epsilon: f64) -> Option<Variances> {
-        let scale = Scale::new(self.rows_per_unit.into(), epsilon).ok()?;
-        let variance = DiscreteLaplace::new(scale).variance();
+        let variance = self.noise(epsilon)?;
         let noise = |smoothed| CutNoise { variance, smoothed, max_size: self.max_size };
         let sums = |noise: CutNoise| {
             let sum = |density: &f64| {

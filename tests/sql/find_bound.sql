@@ -123,40 +123,36 @@ SELECT round(sum::numeric, 1) AS paid FROM dp_range_sums('bills', 'age', '{"[0,1
 SELECT count(*) > 0 AS explained FROM dp_explain_hierarchy('bills', 1, max_size => 'auto', simulations => 2);
 RESET ROLE;
 SELECT name, max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
--- unless the owner asks for the same by its name, which costs nothing; not to be told what that would cost
-CREATE FUNCTION mine() RETURNS bigint LANGUAGE sql RETURN (SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'mine') WHERE chosen);
+-- and it is never the owner's, who would be served it by its name: not even to be told what that would cost
 SET client_min_messages = notice;
-SELECT already_stored, problem FROM dp_publish_check('mine', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "release_epsilon": 0.02}]');
+SELECT * FROM error_of($$SELECT * FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'mine')$$);
 CALL dp_publish('mine', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "release_epsilon": 0.02}]');
-BEGIN READ ONLY;
-\set VERBOSITY terse
-SELECT mine();
-\set VERBOSITY default
-ROLLBACK;
+SELECT already_stored, problem FROM dp_publish_check('mine', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "release_epsilon": 0.02}]');
+-- the role is served its own, and the owner's
+SET ROLE dp_test_finder;
+SELECT f.candidate FROM (VALUES ('mine', 0.02), ('rows', 1)) AS r (name, epsilon), dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => r.epsilon, name => r.name) AS f WHERE chosen;
+RESET ROLE;
 SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
-\set VERBOSITY terse
-SELECT mine(), max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
-SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
-SELECT mine();
-SELECT dp_certificate('visits', 'mine') #>> '{release,kept}' AS kept, dp_certificate('visits', 'rows') #>> '{release,kept}' AS own, dp_certificate('visits', 'first') -> 'release' ? 'kept' AS other;
-\set VERBOSITY default
+SELECT dp_certificate('visits', 'mine') #>> '{mechanism,kept}' AS kept, dp_certificate('visits', 'rows') #>> '{mechanism,kept}' AS own;
 SELECT release, kept FROM dp.found_bounds WHERE chosen AND dataset = 'visits' ORDER BY release;
+-- another release of that role the owner is served by its name, and told so: what 'auto' means in it is what it meant
+\set VERBOSITY terse
+SELECT count(*) FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'my sum');
+\set VERBOSITY default
 SET client_min_messages = warning;
-CALL dp_set_status('visits', 'mine', 'retracted');
-SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
--- one that the role was charged for and that is not stored is made for the owner, whatever was chosen since
+-- nor is one that the role was charged for and that is not stored
 SET ROLE dp_test_finder;
 SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'unfinished') WHERE chosen;
 RESET ROLE;
 DELETE FROM dp.release_bound WHERE release = (SELECT id FROM dp.release WHERE name = 'unfinished');
 UPDATE dp.release SET released_at = NULL WHERE name = 'unfinished';
-SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'since') WHERE chosen;
 SELECT releases AS charges FROM dp_budget('visits') \gset
+SELECT * FROM error_of($$SELECT * FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'unfinished')$$);
+SET ROLE dp_test_finder;
 SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'unfinished') WHERE chosen;
+RESET ROLE;
 SELECT releases - :charges AS charged FROM dp_budget('visits');
 SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
-CALL dp_set_status('visits', 'unfinished', 'retracted');
-CALL dp_set_status('visits', 'since', 'retracted');
 
 -- 'auto' under a name that a role has used for a number is not what that role says: it is another release
 SET ROLE dp_test_finder;
@@ -178,7 +174,12 @@ SELECT seen FROM dp.found_bounds WHERE release = 'size' AND chosen;
 
 -- plans and publications
 SELECT epsilon_sum FROM dp_plan_cost('bills', '[{"function": "dp_find_bound", "bound": "max_size", "epsilon": 0.5}, {"epsilon": 1, "max_size": "auto"}, {"epsilon": 1, "max_size": 7}]');
--- what is chosen is chosen before what awaits it is charged
+-- what is chosen is chosen before what awaits it is charged, of rows too; a role's search is nothing that others await
+CALL dp_publish('rows first', '[{"dataset": "visits", "function": "dp_find_bound", "bound": "max_rows_per_unit", "epsilon": 600, "name": "rows then"}, {"dataset": "visits", "epsilon": 1e4}]');
+SET ROLE dp_test_finder;
+CALL dp_publish('by a role', '[{"dataset": "bills", "function": "dp_find_bound", "bound": "max_size", "epsilon": 600, "name": "of a role"}, {"dataset": "bills", "epsilon": 1e4, "max_size": "auto"}]');
+RESET ROLE;
+SELECT name, status, parameters -> 'max_size' AS max_size FROM dp.releases WHERE name IN ('of a role', 'by a role') ORDER BY name;
 CALL dp_publish('all', '[{"dataset": "bills", "function": "dp_find_bound", "bound": "max_size", "epsilon": 600}, {"dataset": "bills", "name": "published", "epsilon": 1e4, "max_size": "auto"}]');
 CALL dp_publish('all', '[{"dataset": "bills", "function": "dp_find_bound", "bound": "max_size", "epsilon": 600}, {"dataset": "bills", "name": "seven", "epsilon": 1e4, "max_size": 7}]');
 CALL dp_publish('then', '[{"dataset": "bills", "name": "published", "epsilon": 1e4, "max_size": "auto"}]');

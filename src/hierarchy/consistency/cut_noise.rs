@@ -54,7 +54,7 @@ impl CutNoise {
     /// Of a cumulative count where there are so many groups per size.
     pub(in crate::hierarchy) fn variance_at(self, density: f64) -> f64 {
         let v = self.variance;
-        let rows = v / (2.0 * v + 1.0).sqrt() * density;
+        let rows = mean_magnitude(v) * density;
         if self.smoothed {
             let walk = rows.min((v * density).sqrt() / 2.0);
             parallel(walk, v)
@@ -64,6 +64,11 @@ impl CutNoise {
             (v * density / 2.0).powf(2.0 / 3.0).min(v)
         }
     }
+}
+
+/// The mean of discrete Laplace noise of that variance, without its sign.
+pub(in crate::hierarchy) fn mean_magnitude(variance: f64) -> f64 {
+    variance / (2.0 * variance + 1.0).sqrt()
 }
 
 /// The variance of the weighted mean of two numbers with these variances.

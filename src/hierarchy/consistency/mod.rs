@@ -26,7 +26,9 @@ pub use totals::KnownTotals;
 
 pub(super) use cells::{CellWeights, NoisyCells, NoisyRow};
 pub(super) use chain::running_totals;
-pub(super) use cut_noise::{CutNoise, densities, expected_densities, parallel, width};
+pub(super) use cut_noise::{
+    CutNoise, densities, expected_densities, mean_magnitude, parallel, width,
+};
 pub(super) use known_regions::{Evidence, KnownRegions};
 pub(super) use noisy_counts::transposed;
 

@@ -56,16 +56,18 @@ fn a_small_epsilon_is_shared_equally_where_leaves_are_many() {
 #[test]
 fn a_look_that_tells_nothing_is_not_followed() {
     let (tree, groups) = tree(2, 2, 1000);
-    let parts = |root: &Estimate, scale, epsilon| {
-        Outlook::new((root, scale), &tree, |r| groups[r], MAX_SIZE, 1).best_parts(epsilon)
-    };
+    let outlook = |root, scale| Outlook::new((root, scale), &tree, |r| groups[r], MAX_SIZE, 1);
     let of_one_size = Estimate::new(vec![EstimatedRun { size: 1, variance: 1.0, groups: 4000 }]);
-    for epsilon in [0.5, 12.0] {
-        let looks = [&root(4000), &of_one_size];
-        let [guessed, other] = looks.map(|look| parts(look, 251.0, epsilon));
-        assert_eq!(guessed, other);
-        assert_eq!(guessed, [0, 0, PARTS]);
-    }
+    let looks = [&root(4000), &of_one_size];
+    let [seen, other] = looks.map(|look| outlook(look, 250.0).densities);
+    assert_ne!(seen, other);
+    let [unseen, other] = looks.map(|look| outlook(look, 251.0));
+    assert_eq!(unseen.densities, other.densities);
+    assert_eq!(unseen.best_parts(12.0), [0, 0, PARTS]);
+    // a guess of all groups, of which the mean is what is said
+    let groups = |(stretch, density): (usize, &f64)| density * width(stretch);
+    let all: f64 = unseen.densities.iter().enumerate().map(groups).sum();
+    assert!((all - 4000.0).abs() < 0.11 * unseen.densities.len() as f64, "{all}");
 }
 
 /// And where leaves are poor, a guess is not followed either.

@@ -79,26 +79,24 @@ fn dp_find_bound(
     about.insert("kept".into(), is_kept.into());
     let asked = Asked::new(&dataset, &progress, promise, about);
     let found = asked.once(|asked| find(asked, bounded, search, amounts.as_ref()))?;
-    // not before it is stored: a notice is seen at once
-    if !found.is_seen && !publication::is_quoting() {
-        pgrx::notice!("no count stands out of the noise: the chosen bound rests on too little");
-    }
-    match name.filter(|_| is_kept) {
-        // to ask what a publication would cost changes nothing
-        Some(name) if publication::is_quoting() => dataset.check_kept(name)?,
-        Some(name) => dataset.keep_search(name)?,
-        None if name.is_some() => pgrx::notice!(
-            "'auto' does not mean this choice until the dataset's owner asks for the same by its \
-             name, which costs nothing"
-        ),
-        None => pgrx::notice!(
-            "'auto' means what the dataset's owner has chosen under a name: this choice is not kept"
-        ),
+    if !publication::is_quoting() {
+        // not before it is stored: a notice is seen at once
+        tell(&found, is_kept);
     }
     let row = |bound: FoundBound| {
         (bound.candidate, bound.above, bound.clipping, bound.noise, bound.chosen)
     };
     Ok(Rows::new(found.bounds.into_iter().map(row)))
+}
+
+/// `is_kept`: whether `'auto'` means what was chosen.
+fn tell(found: &FoundBounds, is_kept: bool) {
+    if !found.is_seen {
+        pgrx::notice!("no count stands out of the noise: the chosen bound rests on too little");
+    }
+    if !is_kept {
+        pgrx::notice!("'auto' means what the dataset's owner has chosen last under a name");
+    }
 }
 
 fn find(

@@ -3,8 +3,8 @@
 use super::watch::SimulationWatch;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{
-    Candidate, ExpectedError, MAX_GROUPS_OF_HG, Mechanism, Prior, ReleaseRequest, Shape, Tree,
-    candidates, expected_errors,
+    Candidate, ExpectedError, GUESSED_MEAN_SIZE, MAX_GROUPS_OF_HG, Mechanism, Prior,
+    ReleaseRequest, Shape, Tree, candidates, expected_errors,
 };
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{
@@ -19,9 +19,6 @@ use pgrx::prelude::*;
 
 /// A mean needs two numbers to tell how far it is off.
 const SIMULATIONS: std::ops::RangeInclusive<u32> = 2..=1000;
-
-/// The mean size of groups of which nothing is known.
-const MEAN_SIZE: f64 = 10.0;
 
 /// Nothing private is read, nothing spent: what is simulated is made up from released and public
 /// numbers, so this is post-processing. The dataset may be asked about by those who may release
@@ -185,7 +182,7 @@ impl Known {
                 )
             }),
             Known::MeanSize(mean) => heavy_tailed(*mean, max_size),
-            Known::Nothing => heavy_tailed(MEAN_SIZE, max_size),
+            Known::Nothing => heavy_tailed(GUESSED_MEAN_SIZE, max_size),
         }?;
         dataset.source.check_has_sizes()?;
         let leaves = dataset.groups_per_leaf()?.ok_or_else(|| {
@@ -209,7 +206,7 @@ impl Known {
                 format!("groups drawn from a heavy-tailed shape with mean size {mean}")
             }
             Known::Nothing => format!(
-                "groups drawn from the default shape, heavy-tailed with mean size {MEAN_SIZE}"
+                "groups drawn from the default shape, heavy-tailed with mean size {GUESSED_MEAN_SIZE}"
             ),
         }
     }

@@ -28,12 +28,14 @@ impl Quote {
     /// of others what was given as `'auto'`.
     pub(super) fn chooses_for(&self, other: &Quote) -> bool {
         let (chosen, with) = (&self.request.parameters, other.request.promise.as_ref());
+        let uses_rows = other.request.parameters.get("max_rows_per_unit").is_some();
         let asked = |key: &str| with.and_then(|promise| promise.parameters.get(key));
         let is_auto =
             asked("auto") == chosen.get("bound") && asked("amount") == chosen.get("amount");
         self.request.function == "dp_find_bound"
             && self.dataset == other.dataset
-            && (chosen["bound"] == "max_rows_per_unit" || is_auto)
+            && chosen["kept"] == true
+            && if chosen["bound"] == "max_rows_per_unit" { uses_rows } else { is_auto }
     }
 }
 

@@ -5,7 +5,7 @@
 use super::content::StoredContent;
 use super::named::Storable;
 use super::store::{Outcome, store};
-use super::stored::{Found, find_release, stored_release, turn_of};
+use super::stored::{Found, find_release, others_release, stored_release, turn_of};
 use crate::charge::{Costs, Receipt, Uncharged};
 use crate::noise::{SystemWords, words_from_system};
 use crate::pg::dataset::catalog::Dataset;
@@ -13,6 +13,7 @@ use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
 use crate::pg::errors::{Failure, Result, error, internal};
 use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise, SealedRows};
+use crate::pg::ledger::publication;
 use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
 use crate::pg::server::roles::as_reader;
@@ -69,13 +70,19 @@ impl<'a> Asked<'a> {
     ///
     /// Errors: something else was asked for by that name; those of `make`.
     pub(crate) fn once<T: Storable>(mut self, make: impl FnOnce(Self) -> Result<T>) -> Result<T> {
-        if let Some(promise) = &self.promise {
-            match find_release(self.dataset, promise)? {
-                Found::Stored(id) => return T::read(id),
-                Found::Unstored(turn) => self.turn = Some(turn),
+        let Some(promise) = &self.promise else { return make(self) };
+        let (dataset, name) = (self.dataset, promise.name.clone());
+        let released = match find_release(dataset, promise)? {
+            Found::Stored(id) => T::read(id),
+            Found::Unstored(turn) => {
+                self.turn = Some(turn);
+                make(self)
             }
+        }?;
+        if dataset.is_own() && !publication::is_quoting() {
+            tell_whose(dataset, &name)?;
         }
-        make(self)
+        Ok(released)
     }
 
     /// Releases what the dataset's rows say. `prepare`, as the role that reads them: checks what is
@@ -168,6 +175,22 @@ impl<'a> Asked<'a> {
         }
         Ok(told)
     }
+}
+
+/// Tells the dataset's owner of a release that a role with a grant was charged for, under a name that the
+/// owner need not know to be taken.
+fn tell_whose(dataset: &Dataset, name: &str) -> Result<()> {
+    let Some((role, when)) = others_release(dataset, name)? else { return Ok(()) };
+    error(
+        PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+        format!("release \"{name}\" of dataset \"{}\" is one of role {role}", dataset.name),
+    )
+    .set_detail(format!(
+        "It was charged at {when}: 'auto' means in it what it meant then, and rows may have been read then."
+    ))
+    .set_hint("Under another name it is released anew, and charged.")
+    .report(PgLogLevel::NOTICE);
+    Ok(())
 }
 
 /// Stores what was measured. Gives what is stored: it, or what another attempt at the same release

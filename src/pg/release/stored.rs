@@ -6,7 +6,7 @@ use crate::pg::errors::{Result, error, internal};
 use crate::pg::ledger::account::Promise;
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::locks::{PrivateLock, Turn};
-use crate::pg::server::roles::acts_for;
+use crate::pg::server::roles::{acts_for, has_rights_of};
 use crate::ranges::{DpGrid, DpRanges};
 use pgrx::AnyNumeric;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -60,13 +60,14 @@ pub(super) fn turn_of(dataset: &Dataset, promise: &Promise) -> Turn {
 /// of that name.
 pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Option<i64>> {
     let sql = format!(
-        "SELECT id, parameters = {}::jsonb, released_at IS NOT NULL, status = 'retracted', \
-                dataset = {id}, \
-                parameters - 'time_zone' = {}::jsonb - 'time_zone' \
-           FROM dp.release \
-          WHERE name = {} \
-            AND (dataset = {id} OR dataset_name = {} AND released_at IS NOT NULL \
-                                   AND status <> 'retracted')",
+        "SELECT r.id, r.parameters = {}::jsonb, r.released_at IS NOT NULL, \
+                r.status = 'retracted', r.dataset = {id}, \
+                r.parameters - 'time_zone' = {}::jsonb - 'time_zone', \
+                c.parameters -> 'kept' = 'false', c.charged_by \
+           FROM dp.release AS r JOIN dp.charge AS c ON c.id = r.charge \
+          WHERE r.name = {} \
+            AND (r.dataset = {id} OR r.dataset_name = {} AND r.released_at IS NOT NULL \
+                                     AND r.status <> 'retracted')",
         quote_literal(promise.parameters.to_string()),
         quote_literal(promise.parameters.to_string()),
         quote_literal(&promise.name),
@@ -75,14 +76,18 @@ pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Opt
     );
     let mut found = Ok(None);
     read_catalog(&sql, |row| {
-        let [same, is_stored, retracted, own, same_but_zone] =
-            [2, 3, 4, 5, 6].map(|n| row.get(n).unwrap_or(false));
+        let [same, is_stored, retracted, own, same_but_zone, is_others_search] =
+            [2, 3, 4, 5, 6, 7].map(|n| row.get(n).unwrap_or(false));
         let taken = |why: Taken| Err(taken(dataset, &promise.name, why));
         found = match (own, retracted, same) {
             (false, ..) => taken(Taken::EarlierDataset),
             (_, true, _) => taken(Taken::Retracted),
             (.., false) if same_but_zone && is_stored => taken(Taken::OtherTimeZone),
             (.., false) => taken(Taken::OtherParameters { is_stored }),
+            // 'auto' is to mean what is asked for here, and never what others have paid for
+            (.., true) if is_others_search && dataset.is_own() => {
+                taken(Taken::OthersSearch { role: row.get(8).unwrap_or_default() })
+            }
             (.., true) => Ok(row.get(1).filter(|_: &i64| is_stored)),
         };
         Ok(())
@@ -99,10 +104,15 @@ enum Taken {
     OtherTimeZone,
     Retracted,
     EarlierDataset,
+    /// Which the owner asks for.
+    OthersSearch {
+        role: String,
+    },
 }
 
 fn taken(dataset: &Dataset, name: &str, why: Taken) -> ErrorReport {
     let release = format!("release \"{name}\" of dataset \"{}\"", dataset.name);
+    let by_role;
     let (what, hint) = match why {
         Taken::OtherParameters { is_stored: true } => (
             "exists already with other parameters",
@@ -127,8 +137,36 @@ fn taken(dataset: &Dataset, name: &str, why: Taken) -> ErrorReport {
             "is of an earlier dataset of that name, and still published",
             "Nothing was spent. Choose another name; its owner can retract it with dp_set_status.",
         ),
+        Taken::OthersSearch { role } => {
+            by_role = format!("is a search of role {role}, which 'auto' never means");
+            (
+                by_role.as_str(),
+                "Nothing was spent. Choose another name, or give what it chose, which \
+                 dp.found_bounds shows, as a number.",
+            )
+        }
     };
     error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, format!("{release} {what}")).set_hint(hint)
+}
+
+/// Who was charged for the release of that name, and when, if that role has not the rights of the
+/// dataset's owner.
+pub(super) fn others_release(dataset: &Dataset, name: &str) -> Result<Option<(String, String)>> {
+    let sql = format!(
+        "SELECT c.charged_by, pg_catalog.date_trunc('second', c.charged_at)::text, \
+                pg_catalog.to_regrole(pg_catalog.quote_ident(c.charged_by))::oid \
+           FROM dp.release AS r JOIN dp.charge AS c ON c.id = r.charge \
+          WHERE r.dataset = {} AND r.name = {}",
+        dataset.id,
+        quote_literal(name),
+    );
+    let mut others = None;
+    read_catalog(&sql, |row| {
+        let is_owners = row.get(3).is_some_and(|role| has_rights_of(role, dataset.owner));
+        others = row.get(1).zip(row.get(2)).filter(|_| !is_owners);
+        Ok(())
+    })?;
+    Ok(others)
 }
 
 /// Finds a stored release of a hierarchy that the current role sees, whatever its parameters.
