@@ -136,10 +136,15 @@ SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
 SELECT dp_certificate('visits', 'mine') #>> '{mechanism,kept}' AS kept, dp_certificate('visits', 'rows') #>> '{mechanism,kept}' AS own;
 SELECT release, kept FROM dp.found_bounds WHERE chosen AND dataset = 'visits' ORDER BY release;
 -- another release of that role the owner is served by its name, and told so: what 'auto' means in it is what it meant
+SET client_min_messages = warning;
+SELECT round(sum::numeric, 1) AS paid, (SELECT parameters ->> 'max_amount' FROM dp.releases WHERE name = 'my sum') AS most FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'my sum');
+SELECT candidate FROM dp_find_bound('bills', 'max_amount', 600, amount => 'paid', release_epsilon => 10, amount_unit => 0.25, name => 'paid since') WHERE chosen;
+SET client_min_messages = notice;
 \set VERBOSITY terse
-SELECT count(*) FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'my sum');
+SELECT round(sum::numeric, 1) AS paid FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'my sum');
 \set VERBOSITY default
 SET client_min_messages = warning;
+SELECT round(sum::numeric, 1) AS paid FROM dp_range_sums('bills', 'age', '{"[0,100)"}'::int8range[], 1e4, amount => 'paid', max_amount => 'auto', amount_unit => 0.25, name => 'sum since');
 -- nor is one that the role was charged for and that is not stored
 SET ROLE dp_test_finder;
 SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 1, name => 'unfinished') WHERE chosen;
@@ -153,6 +158,22 @@ SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_
 RESET ROLE;
 SELECT releases - :charges AS charged FROM dp_budget('visits');
 SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+-- a role that acts for the owner no more does not make what it was charged for as such
+CREATE ROLE dp_test_deputy;
+SELECT format('GRANT %I TO dp_test_deputy', owner) AS sql FROM dp.datasets WHERE name = 'visits' \gexec
+SET ROLE dp_test_deputy;
+SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'deputy') WHERE chosen;
+RESET ROLE;
+DELETE FROM dp.release_bound WHERE release = (SELECT id FROM dp.release WHERE name = 'deputy');
+UPDATE dp.release SET released_at = NULL WHERE name = 'deputy';
+SELECT format('REVOKE %I FROM dp_test_deputy', owner) AS sql FROM dp.datasets WHERE name = 'visits' \gexec
+SELECT dp_grant('visits', 'dp_test_deputy');
+SET ROLE dp_test_deputy;
+SELECT * FROM error_of($$SELECT * FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'deputy')$$);
+RESET ROLE;
+SELECT candidate FROM dp_find_bound('visits', 'max_rows_per_unit', 600, release_epsilon => 0.02, name => 'deputy') WHERE chosen;
+SELECT max_rows_per_unit FROM dp.datasets WHERE name = 'visits';
+CALL dp_set_status('visits', 'deputy', 'retracted');
 
 -- 'auto' under a name that a role has used for a number is not what that role says: it is another release
 SET ROLE dp_test_finder;

@@ -28,14 +28,19 @@ impl Dataset {
     /// The largest amount of a column.
     ///
     /// Error: none was chosen.
-    pub(crate) fn chosen_amount(&self, column: &str, name: Option<&str>) -> Result<AnyNumeric> {
-        self.chosen(Bounded::Amounts, Some(column), name)
+    pub(crate) fn chosen_amount(
+        &self,
+        column: &str,
+        unit: &str,
+        name: Option<&str>,
+    ) -> Result<AnyNumeric> {
+        self.chosen(Bounded::Amounts, Some((column, unit)), name)
     }
 
     fn chosen(
         &self,
         bounded: Bounded,
-        column: Option<&str>,
+        amount: Option<(&str, &str)>,
         name: Option<&str>,
     ) -> Result<AnyNumeric> {
         let text = |value: Option<&str>| value.map_or("NULL".to_string(), quote_literal);
@@ -50,13 +55,13 @@ impl Dataset {
             word = quote_literal(bounded.word()),
             id = self.id,
             name = text(name),
-            column = text(column),
+            column = text(amount.map(|(column, _)| column)),
         );
         let mut chosen = None;
         read_catalog(&sql, |row| {
             chosen = row.get(1);
             Ok(())
         })?;
-        chosen.ok_or_else(|| not_chosen(bounded.word(), &self.name, column))
+        chosen.ok_or_else(|| not_chosen(bounded.word(), &self.name, amount))
     }
 }

@@ -81,7 +81,7 @@ fn dp_find_bound(
     let found = asked.once(|asked| find(asked, bounded, search, amounts.as_ref()))?;
     if !publication::is_quoting() {
         // not before it is stored: a notice is seen at once
-        tell(&found, is_kept);
+        tell_of_search(&found, is_kept);
     }
     let row = |bound: FoundBound| {
         (bound.candidate, bound.above, bound.clipping, bound.noise, bound.chosen)
@@ -90,7 +90,7 @@ fn dp_find_bound(
 }
 
 /// `is_kept`: whether `'auto'` means what was chosen.
-fn tell(found: &FoundBounds, is_kept: bool) {
+fn tell_of_search(found: &FoundBounds, is_kept: bool) {
     if !found.is_seen {
         pgrx::notice!("no count stands out of the noise: the chosen bound rests on too little");
     }
@@ -171,5 +171,5 @@ fn amounts(
     let max_amount = amount_unit.clone().or(amount.map(|_| AnyNumeric::from(1)));
     let min_amount = Some(AnyNumeric::from(0));
     AmountArguments { amount, max_amount, min_amount, amount_unit }
-        .amounts(|_| Ok(AnyNumeric::from(1)))
+        .amounts(|_, _| Ok(AnyNumeric::from(1)))
 }

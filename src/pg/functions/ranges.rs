@@ -223,7 +223,7 @@ fn of_dataset(
     let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
     progress.dataset(dataset.id);
     let column = required(value_column, "value_column")?;
-    let amounts = amounts.amounts(|column| dataset.chosen_amount(column, name))?;
+    let amounts = amounts.amounts(|column, unit| dataset.chosen_amount(column, unit, name))?;
     let estimate = Estimate::parse(estimate)?;
     estimate.check_amounts(amounts.as_ref())?;
     let mut about = about(questions.bounds, Some((column, questions.axis)));

@@ -61,7 +61,7 @@ fn dp_rectangle_sums(
     let row_column = required(row_column, "row_column")?;
     let column_column = required(column_column, "column_column")?;
     let amounts = AmountArguments { amount, max_amount, min_amount, amount_unit };
-    let amounts = amounts.amounts(|column| dataset.chosen_amount(column, name))?;
+    let amounts = amounts.amounts(|column, unit| dataset.chosen_amount(column, unit, name))?;
     // what the ledger's entry shows besides the mechanism
     let mut about: Map<String, Value> = [
         ("row_column", row_column.to_string()),

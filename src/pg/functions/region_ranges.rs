@@ -161,7 +161,8 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let column = required(value_column, "value_column")?;
     let shares = arguments.budget_shares.map(|shares| all_required(shares, "budget_shares"));
     let shares = shares.transpose()?;
-    let amounts = arguments.amounts.amounts(|column| dataset.chosen_amount(column, name))?;
+    let amounts =
+        arguments.amounts.amounts(|column, unit| dataset.chosen_amount(column, unit, name))?;
     let Questions { axis, bounds, .. } = questions;
     let mut about = about(bounds, Some((column, axis)));
     about.extend(amounts.iter().flat_map(Amounts::about));

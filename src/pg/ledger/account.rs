@@ -177,8 +177,9 @@ impl Account {
             if cost.delta > 0.0 { format!(" (delta {})", cost.delta) } else { String::new() };
         let whose = if left.is_limit { "your limit of " } else { "" };
         let there = in_period(left.period.as_ref());
+        let at_least = if left.is_least { "at least " } else { "" };
         format!(
-            "charged epsilon {}{delta} to {}dataset \"{}\": {} of {whose}{} left{there}",
+            "charged epsilon {}{delta} to {}dataset \"{}\": {at_least}{} of {whose}{} left{there}",
             cost.epsilon.decimal(),
             self.of_part(),
             self.dataset_name,
@@ -358,8 +359,8 @@ impl Account {
                     format!("{} is charged to another role, and not stored yet", self.release()),
                 )
                 .set_hint(
-                    "Nothing was spent. That role or the dataset's owner can ask for it again; \
-                     then it is served to all.",
+                    "Nothing was spent. That role can ask for it again, or the dataset's owner unless \
+                     it is a search; then it is served to all.",
                 );
             }
         };

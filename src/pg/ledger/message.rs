@@ -203,6 +203,8 @@ pub(super) struct Left {
     pub(super) is_limit: bool,
     /// In that opened period.
     pub(super) period: Option<String>,
+    /// It may be more.
+    pub(super) is_least: bool,
 }
 
 #[derive(Clone, Serialize, Deserialize)]

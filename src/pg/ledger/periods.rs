@@ -23,11 +23,22 @@ pub(super) struct Opened {
     delta_room_before: i128,
 }
 
-/// An opened period with its fullest cell after a charge.
-pub(super) type Tightest = Option<(Opened, Fullest)>;
+impl Opened {
+    fn left(&self, fullest: &Fullest) -> f64 {
+        self.limits.epsilon_budget - fullest.views.smaller().unwrap_or(f64::INFINITY)
+    }
+}
+
+/// An opened period after a charge.
+pub(super) struct Tightest {
+    pub(super) period: Opened,
+    pub(super) fullest: Fullest,
+    /// That is the period's fullest cell; else none of it is fuller.
+    pub(super) is_exact: bool,
+}
 
 /// Whether all opened periods that the charge overlaps have room for it; if so, the one where least is
-/// left. None where it did not have to be found out, unless `finds_tightest`.
+/// left, if there is one. `finds_tightest`: also where no cell at all is too full for any.
 ///
 /// Which period a row lies in is told by the tables as they are now: by what older ones told apart
 /// counts in all periods.
@@ -37,7 +48,7 @@ pub(super) fn check(
     account: &Account,
     parts: &Parts,
     finds_tightest: bool,
-) -> SpiResult<std::result::Result<Tightest, Refusal>> {
+) -> SpiResult<std::result::Result<Option<Tightest>, Refusal>> {
     let opened = overlapping(client, request, account)?;
     if opened.is_empty() {
         return Ok(Ok(None));
@@ -55,7 +66,11 @@ pub(super) fn check(
             let told = summits.are_told_by(&rule);
             let fits = |period: &Opened| !summits.fullest(&period.limits).exceeds;
             if told && !finds_tightest && opened.iter().all(fits) {
-                return Ok(Ok(None));
+                let bounded = opened.into_iter().map(|period| {
+                    let fullest = summits.fullest(&period.limits);
+                    Tightest { period, fullest, is_exact: false }
+                });
+                return Ok(Ok(bounded.reduce(tighter)));
             }
             let dataset = request.dataset.into();
             read = match told {
@@ -74,7 +89,7 @@ pub(super) fn check(
     };
 
     let cells = scopes.cells(Some(&rule));
-    let mut tightest: Tightest = None;
+    let mut tightest = None;
     for period in opened {
         let Some(range) = period.range.and(scope.period) else { continue };
         let scope = Scope { within: scope.within.clone(), period: range };
@@ -85,18 +100,18 @@ pub(super) fn check(
             return budget_exceeded(client, request, &before, Some((period.id, &period.text)))
                 .map(Err);
         }
-        let left = |period: &Opened, fullest: &Fullest| {
-            period.limits.epsilon_budget - fullest.views.smaller().unwrap_or(f64::INFINITY)
-        };
-        let is_least = match &tightest {
-            Some((other, of_other)) => left(&period, &fullest) < left(other, of_other),
-            None => true,
-        };
-        if is_least {
-            tightest = Some((period, fullest));
-        }
+        let this = Tightest { period, fullest, is_exact: true };
+        tightest = Some(match tightest {
+            Some(other) => tighter(other, this),
+            None => this,
+        });
     }
     Ok(Ok(tightest))
+}
+
+fn tighter(one: Tightest, other: Tightest) -> Tightest {
+    let left = |tightest: &Tightest| tightest.period.left(&tightest.fullest);
+    if left(&other) < left(&one) { other } else { one }
 }
 
 /// Those that the charge overlaps, but for those whose budget is the dataset's: that is kept anyway.
@@ -259,7 +274,7 @@ pub(super) fn spend(
 /// `p` where that is least.
 pub(super) fn limits_left() -> String {
     format!(
-        "SELECT a.period_limit - there.spent, a.period_limit, true, p.period_text \
+        "SELECT a.period_limit - there.spent, a.period_limit, true, p.period_text, false \
            FROM dp.access AS a CROSS JOIN {SPENT_THERE} \
            JOIN dp.period AS p ON p.id = there.id AND p.period && int8range($9, $10) \
           WHERE a.dataset = $1 AND a.grantee::bigint = $2 AND a.period_limit IS NOT NULL"

@@ -88,6 +88,10 @@ pub(super) fn hint(cost: &Cost, refusal: &Refusal) -> Option<&'static str> {
                  by itself.",
             )
         }
+        Refusal::BudgetExceeded { period: Some(_), .. } => Some(
+            "Nothing was spent. That is what the releases cost as one: publish fewer of them. \
+             dp_budget_periods shows what is left of each opened period.",
+        ),
         Refusal::BudgetExceeded { .. } => Some(
             "Nothing was spent. That is what the releases cost as one: publish fewer of them, or \
              leave delta out where the zCDP bound has room for each: dp_budget shows it.",

@@ -49,8 +49,8 @@ use pgrx::spi::SpiClient;
 pub(super) const ATTEMPTS: i32 = 5;
 
 /// The answer where the name is charged already: the same charge again, if it may be resumed. None
-/// if the name is new. Locks the dataset, so that a name is not charged twice at once. Which plan it is of
-/// is nothing of what was asked for; that a search is not the owner's is, if the owner asks.
+/// if the name is new. Locks the dataset, so that a name is not charged twice at once. Which plan it is of,
+/// and for whom a search was charged, is nothing of what was asked for; but none is made for another.
 pub(super) fn standing(
     client: &mut SpiClient,
     request: &ChargeRequest,
@@ -74,11 +74,13 @@ pub(super) fn standing(
         "SELECT c.id, r.released_at IS NOT NULL, \
                 r.parameters = $3::jsonb AND c.function = $4 AND c.epsilon = $5::numeric \
                 AND c.delta = $6::numeric AND c.rho = $7::numeric \
-                AND c.parameters - '{plan,kept}'::text[] = $8::jsonb - 'kept' \
-                AND ($8::jsonb -> 'kept' = 'true' AND c.parameters -> 'kept' = 'false') IS NOT TRUE, \
+                AND c.parameters - '{plan,kept}'::text[] = $8::jsonb - 'kept', \
                 coalesce((SELECT s.identity FROM dp.stream AS s WHERE s.release = r.id), \
                          e.identity) = $11, \
-                r.attempts, $9 OR c.charged_by = $10 \
+                r.attempts, \
+                CASE c.parameters ->> 'kept' WHEN 'true' THEN $9 \
+                                             WHEN 'false' THEN NOT $9 AND c.charged_by = $10 \
+                                             ELSE $9 OR c.charged_by = $10 END \
            FROM dp.release AS r \
            JOIN dp.charge AS c ON c.id = r.charge \
            JOIN dp.epoch AS e ON e.n = c.epoch \

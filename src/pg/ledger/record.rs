@@ -103,7 +103,7 @@ fn spend(
     }
     let Room { fullest, tightest, parts, .. } = room;
     add_up(client, request, parts, releases.len())?;
-    left(client, request, &fullest, &tightest).map(Ok)
+    left(client, request, &fullest, tightest.as_ref()).map(Ok)
 }
 
 /// A budget that has room for a charge.
@@ -111,7 +111,7 @@ struct Room {
     /// What is spent with the charge, where least is left.
     fullest: Fullest,
     /// The same of opened periods.
-    tightest: Tightest,
+    tightest: Option<Tightest>,
     /// What it was found out by.
     parts: Parts,
     /// Why the charge is too small for a role with a grant, if it is.
@@ -301,11 +301,15 @@ pub(super) fn left_now(client: &mut SpiClient, request: &ChargeRequest) -> SpiRe
     let fullest = parts.fullest(&nothing, &account.limits);
     match periods::check(client, &nothing, &account, &parts, true)? {
         // it has more than its budget already
-        Err(Refusal::BudgetExceeded { left: epsilon, period, .. }) => {
-            Ok(Some(Left { of: epsilon.clone(), epsilon, is_limit: false, period }))
-        }
+        Err(Refusal::BudgetExceeded { left: epsilon, period, .. }) => Ok(Some(Left {
+            of: epsilon.clone(),
+            epsilon,
+            is_limit: false,
+            period,
+            is_least: false,
+        })),
         Err(_) => Ok(None),
-        Ok(tightest) => left(client, &nothing, &fullest, &tightest),
+        Ok(tightest) => left(client, &nothing, &fullest, tightest.as_ref()),
     }
 }
 
@@ -315,13 +319,13 @@ fn left(
     client: &mut SpiClient,
     request: &ChargeRequest,
     fullest: &Fullest,
-    tightest: &Tightest,
+    tightest: Option<&Tightest>,
 ) -> SpiResult<Option<Left>> {
     let Fullest { spent, views, .. } = fullest;
     // the dataset's sums have what is charged everywhere
     let to_part = if request.part.is_some() { &request.epsilon } else { "0" };
     let part = request.part.as_ref();
-    let of_period = tightest.as_ref().map(|(_, fullest)| fullest);
+    let of_period = tightest.map(|tightest| &tightest.fullest);
     let period_sum = of_period.and_then(|Fullest { spent, views, .. }| {
         views.basic.is_some().then(|| spent.epsilon_decimal())
     });
@@ -330,24 +334,24 @@ fn left(
         client,
         &format!(
             "SELECT trim_scale(greatest(epsilon, 0))::text, trim_scale(whole)::text, is_limit, \
-                    period \
+                    period, is_least \
                FROM (SELECT epsilon_budget - least(CASE WHEN $3 THEN epsilon_sum + $5::numeric \
                                                                + $6::numeric END, $4::numeric), \
-                            epsilon_budget, false, NULL \
+                            epsilon_budget, false, NULL, false \
                        FROM dp.dataset WHERE id = $1 \
                      UNION ALL \
-                     SELECT epsilon_limit - epsilon_spent, epsilon_limit, true, NULL \
+                     SELECT epsilon_limit - epsilon_spent, epsilon_limit, true, NULL, false \
                        FROM dp.access \
                       WHERE dataset = $1 AND grantee::bigint = $2 AND epsilon_limit IS NOT NULL \
                      UNION ALL \
                      SELECT b.epsilon - least(d.epsilon_sum + $8::numeric + $6::numeric, \
-                                              $11::numeric), b.epsilon, false, p.period_text \
+                                              $11::numeric), b.epsilon, false, p.period_text, $12 \
                        FROM dp.period AS p JOIN dp.dataset AS d ON d.id = p.dataset, \
                             coalesce(p.epsilon_budget, d.epsilon_budget) AS b (epsilon) \
                       WHERE p.id = $7 \
                      UNION ALL \
                      {} \
-                    ) AS bounds (epsilon, whole, is_limit, period) \
+                    ) AS bounds (epsilon, whole, is_limit, period, is_least) \
               ORDER BY epsilon, is_limit, period NULLS FIRST LIMIT 1",
             periods::limits_left()
         ),
@@ -358,11 +362,12 @@ fn left(
             zcdp_decimal(views).into(),
             spent.epsilon_decimal().into(),
             to_part.into(),
-            tightest.as_ref().map(|(period, _)| period.id).into(),
+            tightest.map(|tightest| tightest.period.id).into(),
             period_sum.into(),
             part.and_then(|part| part.lower).into(),
             part.and_then(|part| part.upper).into(),
             period_zcdp.into(),
+            tightest.is_some_and(|tightest| !tightest.is_exact).into(),
         ],
         |row| {
             Ok(Left {
@@ -370,6 +375,7 @@ fn left(
                 of: row.get(2)?.unwrap_or_default(),
                 is_limit: row.get(3)?.unwrap_or_default(),
                 period: row.get(4)?,
+                is_least: row.get(5)?.unwrap_or_default(),
             })
         },
     )

@@ -177,13 +177,13 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Tells the dataset's owner of a release that a role with a grant was charged for, under a name that the
-/// owner need not know to be taken.
+/// Tells the dataset's owner of a release that a role was charged for which does not act for the owner,
+/// under a name that the owner need not know to be taken.
 fn tell_whose(dataset: &Dataset, name: &str) -> Result<()> {
     let Some((role, when)) = others_release(dataset, name)? else { return Ok(()) };
     error(
         PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-        format!("release \"{name}\" of dataset \"{}\" is one of role {role}", dataset.name),
+        format!("release \"{name}\" of dataset \"{}\" was charged to role {role}", dataset.name),
     )
     .set_detail(format!(
         "It was charged at {when}: 'auto' means in it what it meant then, and rows may have been read then."

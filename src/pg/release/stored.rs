@@ -86,7 +86,8 @@ pub(super) fn stored_release(dataset: &Dataset, promise: &Promise) -> Result<Opt
             (.., false) => taken(Taken::OtherParameters { is_stored }),
             // 'auto' is to mean what is asked for here, and never what others have paid for
             (.., true) if is_others_search && dataset.is_own() => {
-                taken(Taken::OthersSearch { role: row.get(8).unwrap_or_default() })
+                let role = row.get(8).unwrap_or_default();
+                taken(Taken::OthersSearch { role, is_stored })
             }
             (.., true) => Ok(row.get(1).filter(|_: &i64| is_stored)),
         };
@@ -107,6 +108,7 @@ enum Taken {
     /// Which the owner asks for.
     OthersSearch {
         role: String,
+        is_stored: bool,
     },
 }
 
@@ -116,7 +118,7 @@ fn taken(dataset: &Dataset, name: &str, why: Taken) -> ErrorReport {
     let (what, hint) = match why {
         Taken::OtherParameters { is_stored: true } => (
             "exists already with other parameters",
-            "dp.releases shows its parameters. Nothing was spent. Choose another name.",
+            "dp.releases shows its parameters, and whose it is. Nothing was spent. Choose another name.",
         ),
         Taken::OtherParameters { is_stored: false } => (
             "exists already with other parameters",
@@ -137,12 +139,16 @@ fn taken(dataset: &Dataset, name: &str, why: Taken) -> ErrorReport {
             "is of an earlier dataset of that name, and still published",
             "Nothing was spent. Choose another name; its owner can retract it with dp_set_status.",
         ),
-        Taken::OthersSearch { role } => {
+        Taken::OthersSearch { role, is_stored } => {
             by_role = format!("is a search of role {role}, which 'auto' never means");
             (
                 by_role.as_str(),
-                "Nothing was spent. Choose another name, or give what it chose, which \
-                 dp.found_bounds shows, as a number.",
+                if is_stored {
+                    "Nothing was spent. Choose another name. dp.found_bounds shows what it chose, \
+                     which as max_amount or max_size can be given as a number."
+                } else {
+                    "Nothing was spent. Choose another name. It is charged, and not stored yet."
+                },
             )
         }
     };

@@ -31,12 +31,12 @@ pub(crate) struct Amounts {
 }
 
 impl AmountArguments<'_> {
-    /// None where rows are counted. `chosen`: the largest amount of a column that was chosen for it.
+    /// None where rows are counted. `chosen`: the largest amount of a column that was chosen for it; with the unit.
     ///
     /// Errors: a bound or unit that is missing, without meaning, or does not fit; those of `chosen`.
     pub(crate) fn amounts(
         self,
-        chosen: impl FnOnce(&str) -> Result<AnyNumeric>,
+        chosen: impl FnOnce(&str, &str) -> Result<AnyNumeric>,
     ) -> Result<Option<Amounts>> {
         let AmountArguments { amount, max_amount, min_amount, amount_unit } = self;
         let min = required(min_amount, "min_amount")?.normalize().to_string();
@@ -68,7 +68,7 @@ impl AmountArguments<'_> {
             };
         };
         let (max_amount, is_auto) = match max_amount.map(bound::amount) {
-            Some(None) => (Some(chosen(column)?), true),
+            Some(None) => (Some(chosen(column, &unit_text)?), true),
             given => (given.flatten(), false),
         };
         let max = max_amount.map(|max| max.normalize().to_string()).ok_or_else(|| {
@@ -88,7 +88,8 @@ impl AmountArguments<'_> {
                         "{argument} {bound:.40} is no whole multiple of amount_unit {unit_text}"
                     ),
                     "Amounts are rounded to such multiples: choose bounds that are some, with at \
-                     most 18 digits before the point.",
+                     most 18 digits before the point. One that dp_find_bound chose needs the \
+                     amount_unit that it was searched with.",
                 )
             })
         };

@@ -95,19 +95,25 @@ fn dp_amount_out(value: AnyNumeric) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// What is refused where nothing was chosen yet. `column`: of amounts.
-pub(crate) fn not_chosen(argument: &str, dataset: &str, column: Option<&str>) -> ErrorReport {
-    let amount = |column| format!(", amount => {}", quote_literal(column));
+/// What is refused where nothing is chosen. `amount`: a column of amounts, and their unit.
+pub(crate) fn not_chosen(
+    argument: &str,
+    dataset: &str,
+    amount: Option<(&str, &str)>,
+) -> ErrorReport {
+    let of_amount =
+        |(column, unit)| format!(", amount => {}, amount_unit => {unit}", quote_literal(column));
     error(
         PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("{argument}: no bound was chosen yet for dataset \"{dataset}\""),
+        format!("{argument}: no bound is chosen for dataset \"{dataset}\""),
     )
     .set_hint(format!(
-        "Nothing was spent. Its owner has one chosen under a name, with about a fifth of what the \
-         release will have: SELECT * FROM dp_find_bound({}, '{argument}', epsilon => 0.2{}, \
-         name => 'bound').",
+        "Nothing was spent. Its owner has one chosen first, by itself and under a name, with about a \
+         fifth of what the release will have: SELECT * FROM dp_find_bound({}, '{argument}', \
+         epsilon => 0.2{}, name => {}). One that was retracted counts when it is published again.",
         quote_literal(dataset),
-        column.map(amount).unwrap_or_default(),
+        amount.map(of_amount).unwrap_or_default(),
+        quote_literal(format!("bound of {}", amount.map_or(argument, |(column, _)| column))),
     ))
 }
 
