@@ -36,5 +36,14 @@ pub fn shapes(rng: &mut ChaCha20Rng) -> Vec<Shape> {
     add("spike: 20 have 1,000", MANY, &mut |n| if n < 20 { 1000 } else { 1 });
     add("few, uniform up to 10", FEW, &mut |_| rng.random_range(1..=10));
     add("few, Zipf, exponent 3", FEW, &mut |_| pareto(rng, 2.0));
+    let spread = |rng: &mut ChaCha20Rng| (rng.random::<f64>() * 1256f64.ln()).exp() as u64;
+    add("log-uniform up to 1,255", MANY, &mut |_| spread(rng));
+    add("few, log-uniform up to 1,255", FEW, &mut |_| spread(rng));
+    add("Zipf, exponent 1.5, up to 300", MANY, &mut |_| loop {
+        let value = pareto(rng, 0.5);
+        if value <= 300 {
+            break value;
+        }
+    });
     shapes
 }

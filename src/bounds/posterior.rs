@@ -4,7 +4,7 @@
 //! nearly all classes are empty, and there are many. How many there are in a class that has something is
 //! open: each order of magnitude is as likely as another. From some class on there may be a [`Tail`],
 //! of which the first classes are seen and the others are hidden by the noise. What is believed of
-//! them follows from how those that are seen fall.
+//! them follows from how those that are seen fall; or it ends at once with those that are seen.
 //!
 //! A forward pass adds up all runs up to each class. After it either nothing comes, or a tail, of any
 //! steepness, curvature and mass: these scenarios are listed with their weights.
@@ -19,6 +19,8 @@ const STAYS: f64 = 0.9;
 const RISES: f64 = 0.01;
 /// How likely a tail comes last, rather than nothing.
 const HAS_TAIL: f64 = 0.3;
+/// How likely such a tail ends at once. With a tenth, more of those that go on were cut short.
+const IS_CUT_OFF: f64 = 0.003;
 /// The natural logarithm of how many times more the largest count may be than the smallest.
 const MAGNITUDES: f64 = 14.0;
 /// The smallest count of a class that has something, in scales of the noise.
@@ -67,10 +69,17 @@ pub(super) fn scenarios(grid: &Grid, noisy: &[i64], scale: f64) -> Vec<Scenario>
         found.add(runs.end_at[class] + (1.0 - HAS_TAIL).ln() + quiet, (class + 1, None));
     }
     let seen = counts.iter().rposition(|count| *count > SEEN * scale).map_or(0, |class| class + 1);
-    let prior = HAS_TAIL.ln() + (STEP / MAGNITUDES).ln() - (Tail::NUMBER as f64).ln();
+    let prior = HAS_TAIL.ln() + (STEP / MAGNITUDES).ln();
+    let prior_cut_off = prior + IS_CUT_OFF.ln() - (Tail::NUMBER_CUT_OFF as f64).ln();
+    let prior = prior + (1.0 - IS_CUT_OFF).ln() - (Tail::NUMBER as f64).ln();
     for first in 0..=seen.min(last) {
         let before = prior + runs.before(first);
         for tail in Tail::all_from(first) {
+            noisy.weigh(&tail.fractions(grid), before, tail, &mut found);
+        }
+        let before = prior_cut_off + runs.before(first);
+        for tail in seen.checked_sub(1).into_iter().flat_map(|seen| Tail::all_cut_off(first, seen))
+        {
             noisy.weigh(&tail.fractions(grid), before, tail, &mut found);
         }
     }
@@ -233,6 +242,19 @@ mod tests {
         let scenarios = scenarios(&grid, &noisy, 1.0);
         assert!(above(&scenarios, 2) < 1.0, "{}", above(&scenarios, 2));
         assert!((above(&scenarios, 0) - 1700.0).abs() < 5.0);
+    }
+
+    /// As many in each class, and from the 41st on none, each at the edge of the noise that hides what may follow.
+    #[test]
+    fn what_is_spread_over_orders_of_magnitude_ends_at_once() {
+        let grid = Grid::up_to(1 << 22);
+        for (scale, off) in [(50.0, 0), (100.0, 150)] {
+            let noisy: Vec<i64> = (0..grid.classes() as i64)
+                .map(|class| if class < 40 { 900 } else { 0 } + off * ((7 * class % 5) - 2) / 2)
+                .collect();
+            let scenarios = scenarios(&grid, &noisy, scale);
+            assert!(above(&scenarios, 40) < 2.0 * scale, "{}", above(&scenarios, 40));
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! How numbers go on above what is seen of them: the tails that are weighed.
+//! How numbers go on above what is seen of them: the tails that are weighed. And how they end at once, as at a
+//! limit of what is paid: as a power law of any steepness that is cut off.
 
 use super::grid::Grid;
 
@@ -13,6 +14,16 @@ pub(super) struct Tail {
     pub(super) steepness: f64,
     /// How fast it becomes steeper: c.
     pub(super) curvature: f64,
+    /// Where it is cut off.
+    pub(super) end: Option<End>,
+}
+
+/// The last class of what ends at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) class: usize,
+    /// What it has of that class.
+    pub(super) share: f64,
 }
 
 /// Steepness goes up by this factor from one tail to the next.
@@ -38,7 +49,7 @@ impl Tail {
     pub(super) fn all_from(first: usize) -> impl Iterator<Item = Tail> {
         let tails = (0..STEEPNESSES).flat_map(move |step| {
             let steepness = LEAST_STEEP * STEEPER.powi(step);
-            CURVATURES.map(|curvature| Tail { first, steepness, curvature })
+            CURVATURES.map(|curvature| Tail { first, steepness, curvature, end: None })
         });
         tails.filter(move |tail| {
             let may_be_flat = first == 0 && tail.curvature >= LEAST_CURVATURE_OF_FLAT;
@@ -46,8 +57,37 @@ impl Tail {
         })
     }
 
+    /// A bound of how many begin at a class and end at once.
+    pub(super) const NUMBER_CUT_OFF: usize = STEEPNESSES as usize * 3;
+
+    /// Those that end at once, about the last class that is seen.
+    pub(super) fn all_cut_off(first: usize, last_seen: usize) -> impl Iterator<Item = Tail> {
+        let ends = [(last_seen, 1.0), (last_seen, 0.5), (last_seen + 1, 0.3)];
+        let ends = ends.map(|(class, share)| End { class, share });
+        let ends = ends.into_iter().filter(move |end| first < end.class);
+        ends.flat_map(move |end| {
+            (0..STEEPNESSES).map(move |step| {
+                let steepness = LEAST_STEEP * STEEPER.powi(step);
+                Tail { first, steepness, curvature: 0.0, end: Some(end) }
+            })
+        })
+    }
+
     /// The fractions of it in its classes; 0 in those that are left out at the end.
     pub(super) fn fractions(&self, grid: &Grid) -> Vec<f64> {
+        let mut fractions = self.uncut(grid);
+        if let Some(end) = self.end {
+            fractions.truncate(end.class + 1 - self.first);
+            if let Some(last) = fractions.get_mut(end.class - self.first) {
+                *last *= end.share;
+            }
+            let all: f64 = fractions.iter().sum();
+            fractions.iter_mut().for_each(|fraction| *fraction /= all);
+        }
+        fractions
+    }
+
+    fn uncut(&self, grid: &Grid) -> Vec<f64> {
         let edge = |class: usize| grid.upper(class) + 0.5;
         let start = if self.first == 0 { 0.5 } else { edge(self.first - 1) };
         let above = |class: usize| {
@@ -79,7 +119,7 @@ mod tests {
     #[test]
     fn fractions_are_those_of_a_power_law() {
         let grid = Grid::up_to(64);
-        let tail = Tail { first: 3, steepness: 2.0, curvature: 0.0 };
+        let tail = Tail { first: 3, steepness: 2.0, curvature: 0.0, end: None };
         let fractions = tail.fractions(&grid);
         // of what is above 3 as much is 4 as (3.5 / 4.5)^2 leaves
         assert!((fractions[0] - (1.0 - (3.5f64 / 4.5).powi(2))).abs() < 1e-12);
@@ -102,6 +142,20 @@ mod tests {
             let steepest = Tail::all_from(first).last().unwrap();
             assert!(steepest.fractions(&grid).len() < 4);
         }
+    }
+
+    /// As many in each class of as many numbers in proportion, and none beyond.
+    #[test]
+    fn what_ends_at_once_may_be_flat() {
+        let grid = Grid::up_to(1 << 20);
+        let flat = Tail::all_cut_off(12, 40).next().unwrap();
+        let fractions = flat.fractions(&grid);
+        assert_eq!(fractions.len(), 40 + 1 - 12);
+        assert!(fractions[0] < 1.5 * fractions[28] && fractions[28] < 1.5 * fractions[0]);
+        for tail in Tail::all_cut_off(12, 40) {
+            assert!((tail.fractions(&grid).iter().sum::<f64>() - 1.0).abs() < 1e-8);
+        }
+        assert_eq!(Tail::all_cut_off(12, 40).count(), Tail::NUMBER_CUT_OFF);
     }
 
     #[test]
