@@ -244,7 +244,7 @@ mod tests {
         assert!((above(&scenarios, 0) - 1700.0).abs() < 5.0);
     }
 
-    /// As many in each class, and from the 41st on none, each at the edge of the noise that hides what may follow.
+    /// As many in each of forty classes, and none beyond: the noise hides what may follow there.
     #[test]
     fn what_is_spread_over_orders_of_magnitude_ends_at_once() {
         let grid = Grid::up_to(1 << 22);

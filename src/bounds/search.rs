@@ -20,7 +20,8 @@ use serde_json::json;
 /// let mut tally = search.tally();
 /// (0..10_000).for_each(|unit| tally.add(1 + unit % 4));
 /// let found = Receipt::uncharged(search).find(&tally, &mut words_from_system()?);
-/// assert_eq!(found.candidates.iter().find(|candidate| candidate.chosen).unwrap().bound, 4);
+/// // 4, or somewhat more where noise feigns larger numbers
+/// assert!(found.candidates.iter().find(|candidate| candidate.chosen).unwrap().bound >= 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -37,6 +37,8 @@ const STEEPNESSES: i32 = 84;
 const CURVATURES: [f64; 9] = [0.0, 0.1, 0.2, 0.35, 0.5, 0.8, 1.2, 2.0, 4.0];
 /// Those with which also what begins flat ends.
 const LEAST_CURVATURE_OF_FLAT: f64 = 0.35;
+/// How many classes beyond the last one that is seen a tail is cut off, and what it has of that.
+const ENDS: [(usize, f64); 3] = [(0, 1.0), (0, 0.5), (1, 0.3)];
 /// What is less of all is left out.
 const NOTHING: f64 = 1e-9;
 
@@ -58,12 +60,11 @@ impl Tail {
     }
 
     /// A bound of how many begin at a class and end at once.
-    pub(super) const NUMBER_CUT_OFF: usize = STEEPNESSES as usize * 3;
+    pub(super) const NUMBER_CUT_OFF: usize = STEEPNESSES as usize * ENDS.len();
 
     /// Those that end at once, about the last class that is seen.
     pub(super) fn all_cut_off(first: usize, last_seen: usize) -> impl Iterator<Item = Tail> {
-        let ends = [(last_seen, 1.0), (last_seen, 0.5), (last_seen + 1, 0.3)];
-        let ends = ends.map(|(class, share)| End { class, share });
+        let ends = ENDS.map(|(beyond, share)| End { class: last_seen + beyond, share });
         let ends = ends.into_iter().filter(move |end| first < end.class);
         ends.flat_map(move |end| {
             (0..STEEPNESSES).map(move |step| {
