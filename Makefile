@@ -34,14 +34,18 @@ demo: start ## build, start a throwaway server, and walk through what pg_dp does
 # Tests against a server wait half of their time: meanwhile those that need none compute.
 test: packages testpackages ## all tests: those against a server, and those that need none
 	@mkdir -p $(BUILT); \
-	echo '==> testing what needs no PostgreSQL meanwhile: $(BUILT)/unit.log' >&2; \
-	$(MAKE) --no-print-directory unit changes >$(BUILT)/unit.log 2>&1 & unit=$$!; \
-	trap "kill $$unit 2>/dev/null || true" EXIT; \
-	failed=; \
+	echo '==> testing what needs no PostgreSQL meanwhile: $(BUILT)/unit.log and $(BUILT)/changes.log' >&2; \
+	$(MAKE) --no-print-directory unit >$(BUILT)/unit.log 2>&1 & unit=$$!; \
+	$(MAKE) --no-print-directory changes >$(BUILT)/changes.log 2>&1 & changes=$$!; \
+	trap "kill $$unit $$changes 2>/dev/null || true" EXIT; \
+	failed= alone=; \
 	$(MAKE) --no-print-directory test-server || failed='against a server'; \
 	echo '==> waiting for what needs no PostgreSQL' >&2; \
-	wait $$unit || failed="$${failed:+$$failed, and }without one"; \
-	cat $(BUILT)/unit.log; \
+	for process in $$unit $$changes; do \
+	    wait $$process || alone='without one'; \
+	done; \
+	failed="$$failed$${alone:+$${failed:+, and }$$alone}"; \
+	cat $(BUILT)/unit.log $(BUILT)/changes.log; \
 	[ -z "$$failed" ] || { echo "==> failed: tests $$failed, after $$(($$(date +%s) - $(START))) s in all" >&2; exit 1; }
 	@echo "==> all tests passed, after $$(($$(date +%s) - $(START))) s in all" >&2
 
