@@ -237,6 +237,13 @@ strike() {
     exec {striker}< <(PGAPPNAME=striker sql -c "SELECT strike('$1', $2, '$3')" 2>/dev/null)
     until_true 60 "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'striker' AND state = 'active')"
 }
+# A moment at random of what takes as long as it takes just then: `moment KEY` sets $moment to microseconds below longest[KEY],
+# which `adapt KEY ANSWERED` moves until a third of the runs are answered (1) before the strike.
+declare -A longest
+moment() { moment=$((RANDOM * longest[$1] / 32768)); }
+adapt() { longest[$1]=$((longest[$1] + longest[$1] / ($2 ? -8 : 16))); }
+# Whether to go on after so many RUNS: up to ten times as many as asked for, while what is to be met has not been: `wanted`.
+more() { (($1 < runs || $1 < 10 * runs && !(wanted))); }
 met() {
     met=
     IFS= read -r -u "$striker" met || true # a crash of the server may have ended it
