@@ -1,17 +1,23 @@
 //! The sizes of groups from rows in any order, in one pass and in bounded memory.
 //!
 //! A hash table counts as many groups as fit. When there are more, all rows, and what was counted
-//! so far, go to temporary files, split by a hash of the key; each file is then counted in the same
+//! so far, go to a temporary file, split by a hash of the key; each part is then counted in the same
 //! way, and split again if it has to be. Each split divides the groups by up to 256, so a row is
 //! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to
 //! 110,000 groups, once up to 29 million, twice up to 7 billion.
+//!
+//! Another thread can help: it splits the rows while this one reads them, and then counts parts,
+//! too. This one alone has to do with the file, and with whoever wants the sizes. What goes to the
+//! file does not depend on whether there is help.
 
+use super::block_file::{Block, BlockFile, TemporaryFile};
 use super::group_key::{GroupKey, KeyHasher};
-use super::row_files::{BLOCK, FilePart, GroupRow, RowForm, TemporaryFile};
+use super::group_row::{GroupRow, RowForm};
+use super::group_table::GroupTable;
+use super::part_counting::{Asked, PartCounters, PartRows};
+use super::parts::{LastRows, Parts, Splitter};
+use crate::work::poll;
 use rand::Rng;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::BuildHasher;
 
 /// Counts the entities of each group.
 pub struct GroupSizes<F> {
@@ -19,51 +25,59 @@ pub struct GroupSizes<F> {
     /// as one.
     last: Option<GroupRow>,
     table: GroupTable,
-    most_groups: usize,
-    max_size: u32,
+    memory: usize,
+    helped: bool,
     form: RowForm,
     most_parts: usize,
-    /// Where rows go once the table was full; none before. A part begins with a group: rows of no
-    /// group make none.
-    parts: Vec<Option<FilePart<F>>>,
+    /// Where rows go once the table was full; none before.
+    splitter: Option<Splitter>,
+    file: BlockFile<F>,
+    /// Those of each part that the splitter has filled.
+    blocks: Vec<Vec<u32>>,
     /// Each splits rows at its depth, independently of the others.
-    splitters: Vec<KeyHasher>,
+    hashers: Vec<KeyHasher>,
     depth: usize,
 }
 
 /// More than splits into four parts each need for all groups that there can be.
 const DEPTHS: usize = 64;
 
-type GroupTable = HashMap<GroupKey, CountedGroup, KeyHasher>;
-
-struct CountedGroup {
-    region: u32,
-    size: u32,
+/// Rows that were put aside, in blocks of the file and after these.
+struct Part {
+    depth: usize,
+    blocks: Vec<u32>,
+    last: Box<Block>,
+    last_rows: usize,
 }
 
 impl<F: TemporaryFile> GroupSizes<F> {
     /// Sizes above `max_size` count at it. The memory, in bytes, is kept to but for the minimum of
-    /// a few open files. Of more than 16 MiB no use is made: a table outside of the processor's
-    /// cache is slower than writing rows to files in order.
-    pub fn new(memory: usize, max_size: u32, form: RowForm, words: &mut impl Rng) -> GroupSizes<F> {
+    /// a few blocks, and for a two-thousandth of what is put aside. Of more than 16 MiB no use is
+    /// made: a table outside of the processor's cache is slower than writing rows to a file in
+    /// order. `helped`: whether another thread may work, too.
+    pub fn new(
+        memory: usize,
+        max_size: u32,
+        form: RowForm,
+        helped: bool,
+        words: &mut impl Rng,
+    ) -> GroupSizes<F> {
         const MOST_PARTS: usize = 256;
         const MOST_MEMORY: usize = 16 << 20;
         let memory = memory.min(MOST_MEMORY);
-        let part = F::BYTES + BLOCK;
-        let parts = (memory / 3 / part).clamp(4, MOST_PARTS);
-        // the table has a power of two of places, one byte each to find it, and stays 1/8 empty
-        let places =
-            memory.saturating_sub(parts * part) / (size_of::<(GroupKey, CountedGroup)>() + 1);
-        let places = if places < 16 { 16 } else { 1 << places.ilog2() };
+        let parts = (memory / 3 / size_of::<Block>()).clamp(4, MOST_PARTS);
+        let for_table = memory.saturating_sub(parts * size_of::<Block>());
         GroupSizes {
             last: None,
-            table: HashMap::with_hasher(KeyHasher::new(words)),
-            most_groups: places / 8 * 7,
-            max_size,
+            table: GroupTable::new(for_table, max_size, KeyHasher::new(words)),
+            memory,
+            helped,
             form,
             most_parts: parts,
-            parts: Vec::new(),
-            splitters: (0..DEPTHS).map(|_| KeyHasher::new(words)).collect(),
+            splitter: None,
+            file: BlockFile::new(),
+            blocks: Vec::new(),
+            hashers: (0..DEPTHS).map(|_| KeyHasher::new(words)).collect(),
             depth: 0,
         }
     }
@@ -92,50 +106,47 @@ impl<F: TemporaryFile> GroupSizes<F> {
     }
 
     fn count(&mut self, row: GroupRow) {
-        if !self.parts.is_empty() {
-            return self.put_aside(row);
-        }
-        let most = self.max_size;
-        let add = |group: &mut CountedGroup| {
-            group.size = group.size.saturating_add(row.entities).min(most);
-        };
-        if self.table.len() < self.most_groups {
-            match (self.table.entry(row.key), row.region) {
-                (Entry::Occupied(mut group), _) => add(group.get_mut()),
-                (Entry::Vacant(place), Some(region)) => {
-                    place.insert(CountedGroup { region, size: row.entities.min(most) });
-                }
-                (Entry::Vacant(_), None) => {}
-            }
-        } else if let Some(group) = self.table.get_mut(&row.key) {
-            add(group);
-        } else if row.region.is_some() {
+        if self.is_split() {
+            self.put_aside(row);
+        } else if !self.table.count(row) {
             self.split();
             self.put_aside(row);
         }
     }
 
-    /// Empties the table into files.
+    /// Empties the table into parts.
     fn split(&mut self) {
-        self.parts.resize_with(self.most_parts, || None);
+        let hasher = self.hashers[self.depth.min(DEPTHS - 1)].clone();
+        let parts = Parts::new(self.most_parts, self.form, hasher);
+        // the first one takes as long as the rows are read
+        let helped = self.depth == 0 && self.helped;
+        self.splitter = Some(Splitter::new(parts, helped));
+        self.blocks.resize_with(self.most_parts, Vec::new);
         // a new one grows to the size of a part only
-        let empty = GroupTable::with_hasher(self.table.hasher().clone());
-        #[expect(clippy::iter_over_hash_type, reason = "groups are counted, in any order")]
-        for (key, CountedGroup { region, size }) in std::mem::replace(&mut self.table, empty) {
-            self.put_aside(GroupRow { key, region: Some(region), entities: size });
+        let empty = self.table.emptied();
+        for (key, group) in std::mem::replace(&mut self.table, empty).drain() {
+            self.put_aside(GroupRow { key, region: Some(group.region), entities: group.size });
         }
     }
 
+    #[inline]
     fn put_aside(&mut self, row: GroupRow) {
-        let hash = self.splitters[self.depth.min(DEPTHS - 1)].hash_one(row.key);
-        // by the upper bits, evenly: hash / 2^64 * parts
-        let part = ((u128::from(hash) * self.parts.len() as u128) >> 64) as usize;
-        match &mut self.parts[part] {
-            Some(part) => part.write(row, self.form),
-            // its group would have come before
-            None if row.region.is_none() => {}
-            none => none.insert(FilePart::new()).write(row, self.form),
+        let GroupSizes { splitter, file, blocks, .. } = self;
+        if let Some(splitter) = splitter {
+            splitter.put(row, |part, block| blocks[part].push(file.write(&block)));
         }
+    }
+
+    /// The parts that rows were split into, if they were.
+    fn end_split(&mut self) -> Vec<Part> {
+        let GroupSizes { splitter, file, blocks, depth, .. } = self;
+        let Some(splitter) = splitter.take() else { return vec![] };
+        let last = splitter.finish(|part, block| blocks[part].push(file.write(&block)));
+        let part = |(blocks, LastRows { block, rows })| {
+            let part = |last| Part { depth: *depth + 1, blocks, last, last_rows: rows };
+            block.map(part)
+        };
+        blocks.drain(..).zip(last).filter_map(part).collect()
     }
 
     /// Gives the region of a row's group to `visit`, with the number of its entities, which are not
@@ -143,56 +154,103 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// called after all groups were added.
     pub fn tell(&mut self, row: GroupRow, visit: &mut impl FnMut(u32, u32)) {
         self.count_last();
-        if !self.parts.is_empty() {
+        if self.is_split() {
             self.put_aside(row);
-        } else if let Some(group) = self.table.get(&row.key) {
-            visit(group.region, row.entities);
+        } else if let Some(region) = self.table.region(&row.key) {
+            visit(region, row.entities);
         }
     }
 
     /// Whether there are more groups than memory holds: then rows are told when all are read.
     pub fn is_split(&self) -> bool {
-        !self.parts.is_empty()
+        self.splitter.is_some()
     }
 
     /// The region of a group, unless they [are split](GroupSizes::is_split). To be called after all
     /// groups were added.
     pub fn region(&mut self, key: &GroupKey) -> Option<u32> {
         self.count_last();
-        self.table.get(key).map(|group| group.region)
+        self.table.region(key)
     }
 
     /// Gives each group's region and size to `visit`, in no order.
     pub fn finish(self, mut visit: impl FnMut(u32, u32)) {
-        self.finish_parts(
-            |table| table.drain().for_each(|(_, group)| visit(group.region, group.size)),
-            GroupSizes::count,
-        );
+        self.finish_parts(Asked::Sizes, &mut visit);
     }
 
     /// Gives `visit` what [`GroupSizes::tell`] could not tell yet.
     pub fn finish_telling(self, visit: &mut impl FnMut(u32, u32)) {
-        self.finish_parts(GroupTable::clear, |sizes, row| match row.region {
-            Some(_) => sizes.count(row),
-            None => sizes.tell(row, visit),
-        });
+        self.finish_parts(Asked::Regions, visit);
     }
 
-    /// Counts part by part; `empty` takes the groups of each out of the table.
-    fn finish_parts(
-        mut self,
-        mut empty: impl FnMut(&mut GroupTable),
-        mut add: impl FnMut(&mut Self, GroupRow),
-    ) {
+    fn finish_parts(mut self, asked: Asked, visit: &mut impl FnMut(u32, u32)) {
         self.count_last();
         let mut waiting = Vec::new();
+        self.end_part(asked, visit, &mut waiting);
+        if waiting.is_empty() {
+            return;
+        }
+        let mut counters = PartCounters::new(&self.table, asked, self.memory, self.helped);
         loop {
-            empty(&mut self.table);
-            let depth = self.depth + 1;
-            waiting.extend(self.parts.drain(..).flatten().map(|part| (depth, part)));
-            let Some((depth, part)) = waiting.pop() else { break };
-            self.depth = depth;
-            part.read(self.form, |row| add(&mut self, row));
+            if let Some(rows) = counters.too_many() {
+                self.depth = rows.depth;
+                rows.iter().for_each(|row| self.take(row, asked, visit));
+                self.end_part(asked, visit, &mut waiting);
+            } else if let Some(part) = waiting.pop() {
+                poll();
+                if part.blocks.len() < counters.most_blocks() {
+                    counters.count(self.in_memory(part), visit);
+                } else {
+                    self.count_part(part, asked, visit);
+                    self.end_part(asked, visit, &mut waiting);
+                }
+            } else if !counters.wait(visit) {
+                break;
+            }
+        }
+    }
+
+    fn in_memory(&mut self, part: Part) -> PartRows {
+        let Part { depth, blocks, last, last_rows } = part;
+        let blocks = blocks.into_iter().map(|number| self.file.take(number)).collect();
+        PartRows { depth, form: self.form, blocks, last, last_rows }
+    }
+
+    /// Counts a part of any length.
+    fn count_part(&mut self, part: Part, asked: Asked, visit: &mut impl FnMut(u32, u32)) {
+        self.depth = part.depth;
+        let form = self.form;
+        for number in part.blocks {
+            poll();
+            let block = self.file.take(number);
+            form.rows(&block, form.rows_of_block()).for_each(|row| self.take(row, asked, visit));
+        }
+        form.rows(&part.last, part.last_rows).for_each(|row| self.take(row, asked, visit));
+    }
+
+    /// Its groups, or the parts that it had to be split into.
+    fn end_part(
+        &mut self,
+        asked: Asked,
+        visit: &mut impl FnMut(u32, u32),
+        waiting: &mut Vec<Part>,
+    ) {
+        self.empty_table(asked, visit);
+        waiting.extend(self.end_split());
+    }
+
+    #[inline]
+    fn take(&mut self, row: GroupRow, asked: Asked, visit: &mut impl FnMut(u32, u32)) {
+        match (asked, row.region) {
+            (Asked::Regions, None) => self.tell(row, visit),
+            _ => self.count(row),
+        }
+    }
+
+    fn empty_table(&mut self, asked: Asked, visit: &mut impl FnMut(u32, u32)) {
+        let groups = self.table.drain();
+        if asked == Asked::Sizes {
+            groups.for_each(|(_, group)| visit(group.region, group.size));
         }
     }
 }
@@ -205,36 +263,13 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
     use std::collections::BTreeMap;
-    use std::io::{Cursor, Read, Seek, Write};
-
-    impl TemporaryFile for Cursor<Vec<u8>> {
-        fn create() -> Self {
-            Cursor::default()
-        }
-        fn write(&mut self, bytes: &[u8]) {
-            self.write_all(bytes).unwrap();
-        }
-        fn rewind(&mut self) {
-            Seek::rewind(self).unwrap();
-        }
-        fn read(&mut self, buffer: &mut [u8]) -> usize {
-            // Cursor reads all that there is
-            Read::read(self, buffer).unwrap()
-        }
-        const BYTES: usize = 0;
-    }
 
     fn key(number: u64) -> GroupKey {
         GroupKey([number, 0])
     }
 
-    fn sizes(
-        memory: usize,
-        max_size: u32,
-        form: RowForm,
-        seed: u64,
-    ) -> GroupSizes<Cursor<Vec<u8>>> {
-        GroupSizes::new(memory, max_size, form, &mut ChaCha20Rng::seed_from_u64(seed))
+    fn sizes(memory: usize, max_size: u32, form: RowForm, seed: u64) -> GroupSizes<Vec<Block>> {
+        GroupSizes::new(memory, max_size, form, false, &mut ChaCha20Rng::seed_from_u64(seed))
     }
 
     /// (region, size) of all groups, sorted; what the rows say, and how often it polled.
@@ -259,8 +294,12 @@ mod tests {
     /// Rows of groups that come before all others are told of each, however little memory there is.
     #[test]
     fn rows_are_told_with_the_region_of_their_group() {
-        for (memory, groups) in [(1 << 20, 50u32), (0, 5_000)] {
-            let mut sizes = sizes(memory, 1, RowForm::OneWord, 7);
+        for (memory, groups, helped) in
+            [(1 << 20, 50u32, false), (0, 5_000, true), (8 << 20, 200_000, true)]
+        {
+            let mut words = ChaCha20Rng::seed_from_u64(7);
+            let mut sizes: GroupSizes<Vec<Block>> =
+                GroupSizes::new(memory, 1, RowForm::OneWord, helped, &mut words);
             let row = |number: u32, region, entities| GroupRow {
                 key: key(number.into()),
                 region,
@@ -326,6 +365,32 @@ mod tests {
         assert!(read > 4 * 4 * 4 * 4);
     }
 
+    /// Parts that are counted in memory, ones that have more groups than a thread's table, and ones
+    /// that are too long for it.
+    #[test]
+    fn a_helper_changes_no_size() {
+        const GROUPS: u64 = 300_000;
+        const MEMORY: usize = 8 << 20;
+        for (parts, entities) in [(256, 600_000), (4, 0), (4, 600_000)] {
+            let groups = (0..GROUPS).map(|group| exists(group, group as u32 % 7));
+            let entities = (0..entities).map(|i| entity(i * 7919 % (GROUPS + 1000)));
+            let rows: Vec<_> = groups.chain(entities).collect();
+            let expected = expected(9, &rows);
+            for helped in [false, true] {
+                let mut words = ChaCha20Rng::seed_from_u64(7);
+                let mut sizes: GroupSizes<Vec<Block>> =
+                    GroupSizes::new(MEMORY, 9, RowForm::OneWord, helped, &mut words);
+                sizes.most_parts = parts;
+                rows.iter().for_each(|&row| sizes.add(row));
+                assert!(sizes.is_split());
+                let mut groups = Vec::new();
+                sizes.finish(|region, size| groups.push((region, size)));
+                groups.sort_unstable();
+                assert!(groups == expected, "{parts} parts, helped: {helped}");
+            }
+        }
+    }
+
     #[test]
     fn one_group_of_many_rows_needs_no_file() {
         let row = GroupRow { key: key(3), region: Some(0), entities: 1 };
@@ -350,13 +415,10 @@ mod tests {
             let (mut groups, mut deepest) = (0, 0);
             let mut waiting = Vec::new();
             loop {
-                groups += sizes.table.drain().count();
-                deepest = deepest.max(sizes.depth);
-                let depth = sizes.depth + 1;
-                waiting.extend(sizes.parts.drain(..).flatten().map(|part| (depth, part)));
-                let Some((depth, part)) = waiting.pop() else { break };
-                sizes.depth = depth;
-                part.read(RowForm::Wide, |row| sizes.count(row));
+                sizes.end_part(Asked::Sizes, &mut |_, _| groups += 1, &mut waiting);
+                let Some(part) = waiting.pop() else { break };
+                deepest = deepest.max(part.depth);
+                sizes.count_part(part, Asked::Sizes, &mut |_, _| groups += 1);
             }
             assert_eq!(groups, 3_584);
             assert!((4..=7).contains(&deepest), "seed {seed}: {deepest} splits");

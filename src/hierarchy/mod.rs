@@ -18,7 +18,6 @@ mod prior;
 mod release;
 mod selection;
 mod shares;
-mod threads;
 mod tree;
 
 pub use consistency::{

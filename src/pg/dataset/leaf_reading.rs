@@ -142,7 +142,8 @@ impl Source {
         let (key, regions) = (quoted(&self.group_key), quoted(&self.hierarchy));
         let size = self.size_column.as_ref().map(quote_identifier);
         let entities = &tables.entities;
-        let mut leaves = Leaves::new(max_size, &self.hierarchy_layout(tables)?)?;
+        let leaves = Leaves::new(max_size, &self.hierarchy_layout(tables)?)?;
+        let mut leaves = leaves.helped(workers);
         let select = |columns: &[&[String]], rows: &str| {
             format!("SELECT {} FROM {rows}", columns.concat().join(", "))
         };

@@ -16,6 +16,7 @@ use crate::counting::{
 };
 use crate::noise::words_from_system;
 use crate::pg::errors::{Result, internal, too_many_regions};
+use crate::pg::server::settings::may_have_helper;
 use crate::pg::server::state::hash_memory;
 use crate::pg::server::temporary_file::BufferedFile;
 use std::collections::{HashMap, HashSet};
@@ -31,6 +32,8 @@ pub(crate) struct Leaves {
     tallies: RegionTallies,
     /// Larger sizes count at it.
     max_size: u32,
+    /// Whether another thread may help to count.
+    helped: bool,
 }
 
 /// Groups of a public table, whose entities are to be counted.
@@ -46,7 +49,12 @@ impl Leaves {
         let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
         let regions = RowRegions::new(regions)?;
         let tallies = RegionTallies::new(&mut words_from_system().map_err(internal)?);
-        Ok(Leaves { regions, tallies, max_size })
+        Ok(Leaves { regions, tallies, max_size, helped: false })
+    }
+
+    /// The same, counted with help where the session's queries may have so many workers.
+    pub(crate) fn helped(self, workers: i32) -> Leaves {
+        Leaves { helped: may_have_helper(workers), ..self }
     }
 
     /// The root is a region, also without rows: for a hierarchy of nothing else.
@@ -179,7 +187,7 @@ impl Leaves {
     fn counting(&self, keys: Keys, width: usize, with_region: bool) -> Result<KnownGroups> {
         let form = keys.row_form(width, with_region);
         let mut words = words_from_system().map_err(internal)?;
-        let sizes = GroupSizes::new(hash_memory(), self.max_size, form, &mut words);
+        let sizes = GroupSizes::new(hash_memory(), self.max_size, form, self.helped, &mut words);
         Ok(KnownGroups { keys, sizes, width })
     }
 
@@ -338,6 +346,8 @@ struct RowRegions {
     columns: Range<usize>,
     keys: Keys,
     by_bytes: HashMap<GroupKey, Option<u32>, KeyHasher>,
+    /// Of the row before: in tables that are in order many rows of one region follow one another.
+    last: Option<(GroupKey, Option<u32>)>,
     /// What regions count as that are not known.
     other: Option<OtherRegions>,
 }
@@ -373,6 +383,7 @@ impl RowRegions {
             columns: 0..layouts.len(),
             keys: Keys::new(layouts)?,
             by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
+            last: None,
             other: None,
         })
     }
@@ -389,10 +400,17 @@ impl RowRegions {
             return Ok(None);
         }
         let bytes = self.keys.of(row, self.columns.clone(), None);
-        match self.by_bytes.get(&bytes) {
-            Some(&number) => Ok(number),
-            None => self.print(row, bytes, tallies),
+        if let Some((last, number)) = self.last
+            && last == bytes
+        {
+            return Ok(number);
         }
+        let number = match self.by_bytes.get(&bytes) {
+            Some(&number) => number,
+            None => self.print(row, bytes, tallies)?,
+        };
+        self.last = Some((bytes, number));
+        Ok(number)
     }
 
     /// The number of a region whose bytes are not known yet.

@@ -133,7 +133,16 @@ pub(super) fn stack_is_half_used() -> bool {
 /// As many threads as there are cores, but no more than the query could have processes: whoever
 /// bounds these by `max_parallel_workers_per_gather` means what a query may take of the machine.
 pub(crate) fn threads() -> NonZeroUsize {
-    let workers = usize::try_from(workers_of_session()).unwrap_or(0);
+    threads_of(workers_of_session())
+}
+
+/// Whether a thread may work beside this one, where a query could have so many workers.
+pub(crate) fn may_have_helper(workers: i32) -> bool {
+    threads_of(workers) > NonZeroUsize::MIN
+}
+
+fn threads_of(workers: i32) -> NonZeroUsize {
+    let workers = usize::try_from(workers).unwrap_or(0);
     let processes = NonZeroUsize::MIN.saturating_add(workers);
     available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(processes))
 }

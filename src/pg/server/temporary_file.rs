@@ -1,9 +1,8 @@
 //! PostgreSQL's temporary files: they lie in `temp_tablespaces`, count towards `temp_file_limit`,
 //! and go with the transaction, also after an error.
 
-use crate::counting::TemporaryFile;
+use crate::counting::{BLOCK, Block, TemporaryFile};
 use pgrx::prelude::*;
-use std::ffi::c_int;
 
 /// A temporary file of this session.
 pub(crate) struct BufferedFile(*mut pg_sys::BufFile);
@@ -20,24 +19,26 @@ impl TemporaryFile for BufferedFile {
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        // SAFETY: the file is open; so many bytes are read, and none is written.
-        unsafe { pg_sys::BufFileWrite(self.0, bytes.as_ptr().cast_mut().cast(), bytes.len()) }
+    fn write(&mut self, number: u32, block: &Block) {
+        self.seek(number);
+        // SAFETY: the file is open; the block is read, and nothing is written to it.
+        unsafe { pg_sys::BufFileWrite(self.0, block.as_ptr().cast_mut().cast(), BLOCK) }
     }
 
-    fn rewind(&mut self) {
-        const SEEK_SET: c_int = 0;
-        // SAFETY: the file is open; its begin is always within it.
-        unsafe { pg_sys::BufFileSeek(self.0, 0, 0, SEEK_SET) };
+    fn read(&mut self, number: u32, block: &mut Block) {
+        self.seek(number);
+        // SAFETY: the file is open; no more is written than there is room for.
+        unsafe { pg_sys::BufFileRead(self.0, block.as_mut_ptr().cast(), BLOCK) };
     }
+}
 
-    fn read(&mut self, buffer: &mut [u8]) -> usize {
-        // SAFETY: the file is open; at most so many bytes are written.
-        unsafe { pg_sys::BufFileRead(self.0, buffer.as_mut_ptr().cast(), buffer.len()) }
+const _: () = assert!(BLOCK == pg_sys::BLCKSZ as usize);
+
+impl BufferedFile {
+    fn seek(&mut self, number: u32) {
+        // SAFETY: the file is open; the block is within it, or the next one.
+        unsafe { pg_sys::BufFileSeekBlock(self.0, number.into()) };
     }
-
-    /// One block of PostgreSQL's, and what describes the file.
-    const BYTES: usize = pg_sys::BLCKSZ as usize + 256;
 }
 
 impl Drop for BufferedFile {

@@ -4,7 +4,7 @@
 //! who may unwind to cancel: what PostgreSQL offers may be called from no other thread. Nor may
 //! its signal handlers run on another, so that the others block every signal.
 
-use crate::work::{poll, watched};
+use super::pace::{poll, watched};
 use std::cmp::Reverse;
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
@@ -31,7 +31,7 @@ struct Stopped;
 /// `job` gets a job's number. On the calling thread its polls ask who watches that, on all others
 /// they unwind once the work is given up. That is when a watcher unwinds, or a job panics; this
 /// function then unwinds likewise. No thread is left when it ends, in whatever way.
-pub(super) fn share<T: Send>(
+pub fn share<T: Send>(
     work: &[u64],
     threads: NonZeroUsize,
     job: impl Fn(usize) -> T + Sync,
@@ -119,10 +119,10 @@ impl Drop for StopOnUnwinding<'_> {
 }
 
 /// While it lives, the signals of this thread wait, and threads that it starts never get any.
-struct Signals(libc::sigset_t);
+pub(super) struct Signals(libc::sigset_t);
 
 impl Signals {
-    fn block() -> Signals {
+    pub(super) fn block() -> Signals {
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: the first call fills `all`. The second reads it and fills `before`; it cannot
         // fail with these arguments.

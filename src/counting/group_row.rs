@@ -1,18 +1,7 @@
-//! Rows of groups in temporary files.
+//! Rows of groups, and how they lie in blocks.
 
+use super::block_file::{BLOCK, Block};
 use super::group_key::GroupKey;
-use crate::work::poll;
-
-/// Bytes that are written, then read from their beginning.
-pub trait TemporaryFile {
-    fn create() -> Self;
-    fn write(&mut self, bytes: &[u8]);
-    fn rewind(&mut self);
-    /// Fills the buffer as far as the file goes, and returns how far.
-    fn read(&mut self, buffer: &mut [u8]) -> usize;
-    /// About how much memory an open file takes.
-    const BYTES: usize;
-}
 
 /// A row: a group that there is, or entities of one, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +13,7 @@ pub struct GroupRow {
     pub entities: u32,
 }
 
-/// How rows are written to files: what follows from the rest of a row is left out.
+/// How rows lie in blocks: what follows from the rest of a row is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
     /// With keys of 16 bytes.
@@ -35,27 +24,38 @@ pub enum RowForm {
     OneWordAndRegion,
 }
 
-/// A row in a file has up to three words.
+/// A row in a block has up to three words.
 const WORD: usize = 8;
 
-/// How many bytes are written at once: whole rows of either length. So few that those of all parts
-/// stay in the processor's cache.
-pub(super) const BLOCK: usize = 16 * 6 * WORD;
-
-/// How many bytes are read at once.
-const READ: usize = 5 * BLOCK;
-
 impl RowForm {
-    fn bytes(self) -> usize {
+    const fn bytes(self) -> usize {
         match self {
             RowForm::Wide => 3 * WORD,
             RowForm::OneWord | RowForm::OneWordAndRegion => 2 * WORD,
         }
     }
+
+    /// How many rows a block has room for.
+    pub(super) const fn rows_of_block(self) -> usize {
+        BLOCK / self.bytes()
+    }
+
+    /// Writes the row with a number, from 0.
+    #[inline]
+    pub(super) fn write(self, row: GroupRow, block: &mut Block, number: usize) {
+        let bytes = self.bytes();
+        row.write_to(&mut block[number * bytes..(number + 1) * bytes]);
+    }
+
+    /// The first rows of a block.
+    pub(super) fn rows(self, block: &Block, rows: usize) -> impl Iterator<Item = GroupRow> + '_ {
+        let rows = block[..rows * self.bytes()].chunks_exact(self.bytes());
+        rows.map(move |row| GroupRow::from_bytes(row, self))
+    }
 }
 
 impl GroupRow {
-    /// Stands for no region in a file; region numbers are smaller.
+    /// Stands for no region in a block; region numbers are smaller.
     const NO_REGION: u32 = u32::MAX;
 
     /// `place` is as long as the form says.
@@ -87,60 +87,15 @@ impl GroupRow {
     }
 }
 
-/// The rows of one file, of which the last are still in memory.
-pub(super) struct FilePart<F> {
-    file: F,
-    block: Box<[u8; BLOCK]>,
-    /// How many bytes of the block are used.
-    used: usize,
-}
-
-impl<F: TemporaryFile> FilePart<F> {
-    pub(super) fn new() -> FilePart<F> {
-        FilePart { file: F::create(), block: Box::new([0; BLOCK]), used: 0 }
-    }
-
-    #[inline]
-    pub(super) fn write(&mut self, row: GroupRow, form: RowForm) {
-        let end = self.used + form.bytes();
-        row.write_to(&mut self.block[self.used..end]);
-        self.used = end;
-        if end == BLOCK {
-            self.file.write(&*self.block);
-            self.used = 0;
-        }
-    }
-
-    /// Gives all rows in the order in which they were written.
-    pub(super) fn read(self, form: RowForm, mut visit: impl FnMut(GroupRow)) {
-        let FilePart { mut file, block: last, used } = self;
-        let mut visit = |rows: &[u8]| {
-            let rows = rows.chunks_exact(form.bytes());
-            rows.for_each(|row| visit(GroupRow::from_bytes(row, form)));
-        };
-        file.rewind();
-        let mut block = Box::new([0; READ]);
-        loop {
-            poll();
-            let length = file.read(&mut *block);
-            visit(&block[..length]);
-            if length < READ {
-                break;
-            }
-        }
-        drop(file);
-        visit(&last[..used]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::block_file::empty_block;
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn rows_come_back_from_files(
+        fn rows_come_back_from_blocks(
             low: u64, high: u64, region in proptest::option::of(0..u32::MAX), entities: u32,
         ) {
             let row = GroupRow { key: GroupKey([low, high]), region, entities };
@@ -152,10 +107,20 @@ mod tests {
                 (RowForm::OneWord, one_word),
                 (RowForm::OneWordAndRegion, with_region),
             ] {
-                let mut bytes = vec![0; form.bytes()];
-                row.write_to(&mut bytes);
-                prop_assert_eq!(GroupRow::from_bytes(&bytes, form), row);
-                prop_assert_eq!(BLOCK % form.bytes(), 0);
+                let mut block = empty_block();
+                let most = form.rows_of_block();
+                (0..most).for_each(|number| {
+                    let entities = entities.wrapping_add(number as u32);
+                    form.write(GroupRow { entities, ..row }, &mut block, number);
+                });
+                for rows in [0, 1, most] {
+                    let read: Vec<GroupRow> = form.rows(&block, rows).collect();
+                    prop_assert_eq!(read.len(), rows);
+                    for (number, read) in (0..).zip(read) {
+                        let entities = entities.wrapping_add(number);
+                        prop_assert_eq!(read, GroupRow { entities, ..row });
+                    }
+                }
             }
         }
     }
