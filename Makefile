@@ -239,7 +239,7 @@ proofs: ## lemmas about the samplers' integers, for all inputs, by a solver
 valgrind: ## what is unsafe without PostgreSQL, its tests under valgrind
 	@pgrx-config/packages valgrind
 	@cargo test --no-default-features --config 'target."cfg(unix)".runner = "valgrind -q --error-exitcode=1"' --lib -- \
-	    --test-threads=1 work:: hierarchy::threads::
+	    --test-threads=1 work::
 
 # The release profile shares bindgen's run over the headers with `build`.
 lint: packages ## rustfmt and clippy

@@ -58,6 +58,20 @@ impl<F: TemporaryFile> BlockFile<F> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! { static USED: Cell<[usize; 3]> = const { Cell::new([0; 3]) } }
+
+    /// What was made of files in memory on this thread since the last time: how many blocks were
+    /// written and read, and how many the largest had.
+    pub(in super::super) fn used() -> [usize; 3] {
+        USED.take()
+    }
+
+    fn use_more([written, read, blocks]: [usize; 3]) {
+        let [w, r, b] = USED.get();
+        USED.set([w + written, r + read, b.max(blocks)]);
+    }
 
     impl TemporaryFile for Vec<Block> {
         fn create() -> Self {
@@ -71,9 +85,11 @@ pub(super) mod tests {
                     self.push(*block);
                 }
             }
+            use_more([1, 0, self.len()]);
         }
         fn read(&mut self, number: u32, block: &mut Block) {
             *block = self[number as usize];
+            use_more([0, 1, 0]);
         }
     }
 

@@ -6,8 +6,8 @@
 //! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to
 //! 110,000 groups, once up to 29 million, twice up to 7 billion.
 //!
-//! Another thread can help: it splits the rows while this one reads them, and then counts parts,
-//! too. This one alone has to do with the file, and with whoever wants the sizes. What goes to the
+//! Another thread can help: it splits the rows while this one reads them, and then counts those
+//! parts that are read into memory, too. This one alone has to do with the file, and with whoever wants the sizes. What goes to the
 //! file does not depend on whether there is help.
 
 use super::block_file::{Block, BlockFile, TemporaryFile};
@@ -16,7 +16,7 @@ use super::group_row::{GroupRow, RowForm};
 use super::group_table::GroupTable;
 use super::part_counting::{Asked, PartCounters, PartRows};
 use super::parts::{LastRows, Parts, Splitter};
-use crate::work::poll;
+use crate::work::{Paced, poll};
 use rand::Rng;
 
 /// Counts the entities of each group.
@@ -39,6 +39,9 @@ pub struct GroupSizes<F> {
     depth: usize,
 }
 
+/// With less memory there is no help.
+const LEAST_HELPED: usize = 4 << 20;
+
 /// More than splits into four parts each need for all groups that there can be.
 const DEPTHS: usize = 64;
 
@@ -46,15 +49,15 @@ const DEPTHS: usize = 64;
 struct Part {
     depth: usize,
     blocks: Vec<u32>,
-    last: Box<Block>,
-    last_rows: usize,
+    last: LastRows,
 }
 
 impl<F: TemporaryFile> GroupSizes<F> {
-    /// Sizes above `max_size` count at it. The memory, in bytes, is kept to but for the minimum of
-    /// a few blocks, and for a two-thousandth of what is put aside. Of more than 16 MiB no use is
-    /// made: a table outside of the processor's cache is slower than writing rows to a file in
-    /// order. `helped`: whether another thread may work, too.
+    /// Sizes above `max_size` count at it. The memory, in bytes, is kept to while rows are added, and
+    /// taken up to twice by [`GroupSizes::finish`]; but for the minimum of a few blocks, and for a
+    /// two-thousandth of what is put aside. Of more than 16 MiB no use is made: a table outside of
+    /// the processor's cache is slower than writing rows to a file in order. `helped`: whether
+    /// another thread may work, too, which has up to 1 MiB of rows under way.
     pub fn new(
         memory: usize,
         max_size: u32,
@@ -71,7 +74,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
             last: None,
             table: GroupTable::new(for_table, max_size, KeyHasher::new(words)),
             memory,
-            helped,
+            helped: helped && memory >= LEAST_HELPED,
             form,
             most_parts: parts,
             splitter: None,
@@ -142,11 +145,8 @@ impl<F: TemporaryFile> GroupSizes<F> {
         let GroupSizes { splitter, file, blocks, depth, .. } = self;
         let Some(splitter) = splitter.take() else { return vec![] };
         let last = splitter.finish(|part, block| blocks[part].push(file.write(&block)));
-        let part = |(blocks, LastRows { block, rows })| {
-            let part = |last| Part { depth: *depth + 1, blocks, last, last_rows: rows };
-            block.map(part)
-        };
-        blocks.drain(..).zip(last).filter_map(part).collect()
+        let parts = blocks.drain(..).zip(last).filter(|(_, last)| last.block.is_some());
+        parts.map(|(blocks, last)| Part { depth: *depth + 1, blocks, last }).collect()
     }
 
     /// Gives the region of a row's group to `visit`, with the number of its entities, which are not
@@ -194,10 +194,9 @@ impl<F: TemporaryFile> GroupSizes<F> {
         loop {
             if let Some(rows) = counters.too_many() {
                 self.depth = rows.depth;
-                rows.iter().for_each(|row| self.take(row, asked, visit));
+                rows.iter().paced().for_each(|row| self.take(row, asked, visit));
                 self.end_part(asked, visit, &mut waiting);
             } else if let Some(part) = waiting.pop() {
-                poll();
                 if part.blocks.len() < counters.most_blocks() {
                     counters.count(self.in_memory(part), visit);
                 } else {
@@ -211,9 +210,12 @@ impl<F: TemporaryFile> GroupSizes<F> {
     }
 
     fn in_memory(&mut self, part: Part) -> PartRows {
-        let Part { depth, blocks, last, last_rows } = part;
-        let blocks = blocks.into_iter().map(|number| self.file.take(number)).collect();
-        PartRows { depth, form: self.form, blocks, last, last_rows }
+        let Part { depth, blocks, last } = part;
+        let read = |number| {
+            poll();
+            self.file.take(number)
+        };
+        PartRows { depth, form: self.form, blocks: blocks.into_iter().map(read).collect(), last }
     }
 
     /// Counts a part of any length.
@@ -225,7 +227,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
             let block = self.file.take(number);
             form.rows(&block, form.rows_of_block()).for_each(|row| self.take(row, asked, visit));
         }
-        form.rows(&part.last, part.last_rows).for_each(|row| self.take(row, asked, visit));
+        part.last.iter(form).for_each(|row| self.take(row, asked, visit));
     }
 
     /// Its groups, or the parts that it had to be split into.
@@ -257,12 +259,14 @@ impl<F: TemporaryFile> GroupSizes<F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::block_file::tests::used;
     use super::*;
     use crate::work::watched;
     use proptest::prelude::*;
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
     use std::collections::BTreeMap;
+    use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
     fn key(number: u64) -> GroupKey {
         GroupKey([number, 0])
@@ -294,12 +298,17 @@ mod tests {
     /// Rows of groups that come before all others are told of each, however little memory there is.
     #[test]
     fn rows_are_told_with_the_region_of_their_group() {
-        for (memory, groups, helped) in
-            [(1 << 20, 50u32, false), (0, 5_000, true), (8 << 20, 200_000, true)]
-        {
+        // of the last the parts have more groups than a thread's table
+        for (memory, parts, groups, rows) in [
+            (1 << 20, 256, 50u32, 150),
+            (0, 4, 5_000, 15_000),
+            (8 << 20, 256, 200_000, 600_000),
+            (8 << 20, 4, 280_000, 40_000),
+        ] {
             let mut words = ChaCha20Rng::seed_from_u64(7);
             let mut sizes: GroupSizes<Vec<Block>> =
-                GroupSizes::new(memory, 1, RowForm::OneWord, helped, &mut words);
+                GroupSizes::new(memory, 1, RowForm::OneWord, true, &mut words);
+            sizes.most_parts = parts;
             let row = |number: u32, region, entities| GroupRow {
                 key: key(number.into()),
                 region,
@@ -308,7 +317,7 @@ mod tests {
             (0..groups).for_each(|group| sizes.add(row(group, Some(group % 7), 0)));
             let (mut told, mut expected) = (Vec::new(), Vec::new());
             let mut visit = |region, number| told.push((region, number));
-            for number in 0..3 * groups {
+            for number in 0..rows as u32 {
                 let group = number.wrapping_mul(7919) % (groups + 20);
                 sizes.tell(row(group, None, number), &mut visit);
                 expected.extend((group < groups).then_some((group % 7, number)));
@@ -368,7 +377,7 @@ mod tests {
     /// Parts that are counted in memory, ones that have more groups than a thread's table, and ones
     /// that are too long for it.
     #[test]
-    fn a_helper_changes_no_size() {
+    fn a_helper_changes_no_size_and_nothing_of_the_file() {
         const GROUPS: u64 = 300_000;
         const MEMORY: usize = 8 << 20;
         for (parts, entities) in [(256, 600_000), (4, 0), (4, 600_000)] {
@@ -376,6 +385,7 @@ mod tests {
             let entities = (0..entities).map(|i| entity(i * 7919 % (GROUPS + 1000)));
             let rows: Vec<_> = groups.chain(entities).collect();
             let expected = expected(9, &rows);
+            let mut of_file = vec![];
             for helped in [false, true] {
                 let mut words = ChaCha20Rng::seed_from_u64(7);
                 let mut sizes: GroupSizes<Vec<Block>> =
@@ -387,7 +397,31 @@ mod tests {
                 sizes.finish(|region, size| groups.push((region, size)));
                 groups.sort_unstable();
                 assert!(groups == expected, "{parts} parts, helped: {helped}");
+                of_file.push(used());
             }
+            assert_eq!(of_file[0], of_file[1], "what goes to the file");
+            assert!(of_file[0].iter().all(|used| *used > 0));
+        }
+    }
+
+    /// Whoever cancels unwinds, and the helper ends.
+    #[test]
+    fn counting_with_help_can_be_cancelled() {
+        for calls_until_end in [1, 100] {
+            let mut words = ChaCha20Rng::seed_from_u64(7);
+            let mut sizes: GroupSizes<Vec<Block>> =
+                GroupSizes::new(8 << 20, 9, RowForm::OneWord, true, &mut words);
+            (0..300_000).for_each(|group| sizes.add(exists(group, 1)));
+            let mut calls = 0;
+            let ask = &mut || {
+                calls += 1;
+                if calls == calls_until_end {
+                    panic_any("cancelled");
+                }
+            };
+            let finish = || watched(ask, || sizes.finish(|_, _| ()));
+            let cancelled = catch_unwind(AssertUnwindSafe(finish)).unwrap_err();
+            assert_eq!(cancelled.downcast_ref(), Some(&"cancelled"));
         }
     }
 
@@ -428,9 +462,9 @@ mod tests {
     proptest! {
         #[test]
         fn random_rows_are_counted_as_by_a_map(
-            groups in proptest::collection::vec((0..300u64, 0..4u32, 0..3u32), 0..300),
-            entities in proptest::collection::vec((0..400u64, 0..5u32), 0..600),
-            memory in 0..20_000usize,
+            groups in proptest::collection::vec((0..3000u64, 0..4u32, 0..3u32), 0..3000),
+            entities in proptest::collection::vec((0..4000u64, 0..5u32), 0..6000),
+            memory in 0..200_000usize,
         ) {
             // a group lies in one region
             let groups = groups.iter().map(|&(group, _, entities)| GroupRow {
@@ -447,9 +481,9 @@ mod tests {
         /// the keys.
         #[test]
         fn runs_of_rows_of_one_group_are_counted_as_by_a_map(
-            runs in proptest::collection::vec((0..300u64, 0..4u32, 0..3u32, 1..5usize), 0..300),
+            runs in proptest::collection::vec((0..3000u64, 0..4u32, 0..3u32, 1..5usize), 0..3000),
             in_order: bool,
-            memory in 0..20_000usize,
+            memory in 0..200_000usize,
         ) {
             let mut runs = runs;
             if in_order {

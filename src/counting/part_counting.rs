@@ -3,6 +3,7 @@
 use super::block_file::Block;
 use super::group_row::{GroupRow, RowForm};
 use super::group_table::GroupTable;
+use super::parts::LastRows;
 use crate::work::Helper;
 
 /// What is asked of rows.
@@ -20,15 +21,13 @@ pub(super) struct PartRows {
     pub form: RowForm,
     pub blocks: Vec<Box<Block>>,
     /// After these.
-    pub last: Box<Block>,
-    pub last_rows: usize,
+    pub last: LastRows,
 }
 
 impl PartRows {
     pub(super) fn iter(&self) -> impl Iterator<Item = GroupRow> + '_ {
         let of_block = |block| self.form.rows(block, self.form.rows_of_block());
-        let last = self.form.rows(&self.last, self.last_rows);
-        self.blocks.iter().flat_map(move |block| of_block(block)).chain(last)
+        self.blocks.iter().flat_map(move |block| of_block(block)).chain(self.last.iter(self.form))
     }
 }
 
@@ -54,7 +53,8 @@ struct PartCounter {
 const AT_A_TIME: usize = 3;
 
 impl PartCounters {
-    /// Half of the memory is for two tables, half for parts: also without a helper.
+    /// Half of the memory is for two tables, half for parts, also without a helper: how long a part
+    /// may be decides on what goes to the file.
     pub(super) fn new(
         table: &GroupTable,
         asked: Asked,

@@ -14,6 +14,12 @@ pub(super) struct LastRows {
     pub rows: usize,
 }
 
+impl LastRows {
+    pub(super) fn iter(&self, form: RowForm) -> impl Iterator<Item = GroupRow> + '_ {
+        self.block.iter().flat_map(move |block| form.rows(block, self.rows))
+    }
+}
+
 /// The parts that rows are split into.
 pub(super) struct Parts {
     hasher: KeyHasher,
@@ -180,7 +186,7 @@ mod tests {
         rows.iter().for_each(|&row| splitter.put(row, &mut full));
         let last = splitter.finish(&mut full);
         for (part, last) in split.iter_mut().zip(last) {
-            part.extend(last.block.iter().flat_map(|block| form.rows(block, last.rows)));
+            part.extend(last.iter(form));
         }
         split
     }

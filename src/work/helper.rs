@@ -89,6 +89,8 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Duration;
 
     #[test]
     fn jobs_are_done_in_their_order() {
@@ -134,7 +136,11 @@ mod tests {
         }
         let gone = Arc::new(AtomicBool::new(false));
         let until_gone = Gone(gone.clone());
-        let helper = Helper::start(1, move |_: u32| _ = &until_gone).unwrap();
+        let helper = Helper::start(1, move |_: u32| {
+            thread::sleep(Duration::from_millis(20));
+            _ = &until_gone;
+        })
+        .unwrap();
         let cancelled = catch_unwind(AssertUnwindSafe(move || {
             let mut helper = helper;
             helper.give(1);

@@ -50,6 +50,17 @@ SELECT columns, d.* FROM key, differences(columns) AS d;
 SET pg_dp.work_mem = '64kB';
 SELECT columns, d.* FROM key, differences(columns) AS d;
 
+-- more groups than fit, counted without the help of another thread and with it
+CREATE TABLE many AS SELECT i::bigint * i % 150001 AS k, (i::bigint * i % 150001 % 3)::text AS state, 'c' AS county FROM generate_series(1, 400000) AS i;
+SELECT dp_create_dataset('many', 'many', '{k}', '{state,county}', epsilon_budget => 1e9);
+SET pg_dp.work_mem = '4MB';
+SET max_parallel_workers_per_gather = 0;
+SELECT differences('many', 'SELECT state, county, count(*) AS size FROM many GROUP BY k, 1, 2') AS alone;
+SET max_parallel_workers_per_gather = 2;
+SELECT differences('many', 'SELECT state, county, count(*) AS size FROM many GROUP BY k, 1, 2') AS helped;
+RESET max_parallel_workers_per_gather;
+SET pg_dp.work_mem = '64kB';
+
 -- a limit on temporary files would be met or not as there are rows, after the charge: it does not count
 SET temp_file_limit = 0; SET work_mem = '64kB';
 SELECT code FROM error_of('SELECT count(DISTINCT i) FROM generate_series(1, 100000) AS i');

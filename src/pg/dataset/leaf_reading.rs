@@ -77,7 +77,7 @@ impl Source {
     /// Plans the reading of all leaf regions' histograms, and reads the public table of groups. To
     /// be called after [`Source::check`], under the snapshot under which the private rows will be
     /// read: the sensitivity rests on every group being in one region. `workers`: the most that may
-    /// count rows that are groups.
+    /// count rows that are groups; without any, entities are counted without help, too.
     ///
     /// Errors: the rows tell of no sizes; too many regions in the table of groups, or too long names;
     /// keys that cannot be compared.

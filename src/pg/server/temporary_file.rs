@@ -2,6 +2,7 @@
 //! and go with the transaction, also after an error.
 
 use crate::counting::{BLOCK, Block, TemporaryFile};
+use crate::pg::errors::error;
 use pgrx::prelude::*;
 
 /// A temporary file of this session.
@@ -28,17 +29,30 @@ impl TemporaryFile for BufferedFile {
     fn read(&mut self, number: u32, block: &mut Block) {
         self.seek(number);
         // SAFETY: the file is open; no more is written than there is room for.
-        unsafe { pg_sys::BufFileRead(self.0, block.as_mut_ptr().cast(), BLOCK) };
+        let read = unsafe { pg_sys::BufFileRead(self.0, block.as_mut_ptr().cast(), BLOCK) };
+        if read != BLOCK {
+            broken();
+        }
     }
 }
 
-const _: () = assert!(BLOCK == pg_sys::BLCKSZ as usize);
+const _: () =
+    assert!(BLOCK == pg_sys::BLCKSZ as usize, "pg_dp needs a PostgreSQL with blocks of 8 kB");
 
 impl BufferedFile {
     fn seek(&mut self, number: u32) {
         // SAFETY: the file is open; the block is within it, or the next one.
-        unsafe { pg_sys::BufFileSeekBlock(self.0, number.into()) };
+        if unsafe { pg_sys::BufFileSeekBlock(self.0, number.into()) } != 0 {
+            broken();
+        }
     }
+}
+
+/// The system has lost what was written: rows are not to be counted without those.
+fn broken() -> ! {
+    error(PgSqlErrorCode::ERRCODE_IO_ERROR, "a temporary file of the release cannot be read back")
+        .report(PgLogLevel::ERROR);
+    unreachable!("an error ends the statement")
 }
 
 impl Drop for BufferedFile {
