@@ -2,7 +2,8 @@
 //! and go with the transaction, also after an error.
 
 use crate::counting::{BLOCK, Block, TemporaryFile};
-use crate::pg::errors::error;
+use crate::pg::errors::{Result, error};
+use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
 
 /// A temporary file of this session.
@@ -30,9 +31,7 @@ impl TemporaryFile for BufferedFile {
         self.seek(number);
         // SAFETY: the file is open; no more is written than there is room for.
         let read = unsafe { pg_sys::BufFileRead(self.0, block.as_mut_ptr().cast(), BLOCK) };
-        if read != BLOCK {
-            broken();
-        }
+        whole(read == BLOCK).unwrap_or_report();
     }
 }
 
@@ -42,17 +41,16 @@ const _: () =
 impl BufferedFile {
     fn seek(&mut self, number: u32) {
         // SAFETY: the file is open; the block is within it, or the next one.
-        if unsafe { pg_sys::BufFileSeekBlock(self.0, number.into()) } != 0 {
-            broken();
-        }
+        let failed = unsafe { pg_sys::BufFileSeekBlock(self.0, number.into()) };
+        whole(failed == 0).unwrap_or_report();
     }
 }
 
-/// The system has lost what was written: rows are not to be counted without those.
-fn broken() -> ! {
-    error(PgSqlErrorCode::ERRCODE_IO_ERROR, "a temporary file of the release cannot be read back")
-        .report(PgLogLevel::ERROR);
-    unreachable!("an error ends the statement")
+/// Error: the system has lost what was written; rows are not to be counted without it.
+fn whole(is_whole: bool) -> Result<()> {
+    let lost =
+        || error(PgSqlErrorCode::ERRCODE_IO_ERROR, "a temporary file of the release is lost");
+    is_whole.then_some(()).ok_or_else(lost)
 }
 
 impl Drop for BufferedFile {
