@@ -7,8 +7,8 @@
 //! 110,000 groups, once up to 29 million, twice up to 7 billion.
 //!
 //! Another thread can help: it splits the rows while this one reads them, and then counts those
-//! parts that are read into memory, too. This one alone has to do with the file, and with whoever wants the sizes. What goes to the
-//! file does not depend on whether there is help.
+//! parts that are read into memory, too. This one alone has to do with the file, and with whoever
+//! wants the sizes. What goes to the file does not depend on whether there is help.
 
 use super::block_file::{Block, BlockFile, TemporaryFile};
 use super::group_key::{GroupKey, KeyHasher};

@@ -13,7 +13,6 @@ pub(super) struct GroupTable {
     max_size: u32,
 }
 
-#[derive(Clone, Copy)]
 pub(super) struct CountedGroup {
     pub region: u32,
     pub size: u32,
