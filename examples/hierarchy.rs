@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (region, released) in tree.regions().iter().zip(&released.histograms) {
         let histogram = released.histogram();
         let (groups, persons) = (histogram.groups(), histogram.entities());
-        println!("{:12} {groups} groups, {persons} persons", path_text(&region.path));
+        println!("{:12} {groups} groups, {persons} persons", path_text(region.path.names()));
     }
     Ok(())
 }

@@ -29,6 +29,7 @@ pub mod counting;
 mod fit;
 pub mod hierarchy;
 pub mod noise;
+pub mod path;
 pub mod privacy;
 pub mod ranges;
 pub mod work;

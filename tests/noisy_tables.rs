@@ -99,7 +99,12 @@ fn check(method: &str, rows: &Rows, totals: Option<&Totals>) {
         };
         if let Some(totals) = totals.filter(kept) {
             let groups: u128 = own.values().sum();
-            assert_eq!(groups, totals[&region.path] as u128, "{method}: {:?}", region.path);
+            assert_eq!(
+                groups,
+                totals[&region.path.to_vec()] as u128,
+                "{method}: {:?}",
+                region.path
+            );
         }
     }
 }

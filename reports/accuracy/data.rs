@@ -46,7 +46,7 @@ impl Data {
         let leaves = self
             .tree
             .level(levels.len() - 1)
-            .map(|region| (self.tree.regions()[region].path.clone(), self.truth[region].clone()));
+            .map(|region| (self.tree.regions()[region].path.to_vec(), self.truth[region].clone()));
         Data::new(self.title, &self.note, levels, leaves.collect(), self.max_size)
     }
 

@@ -63,7 +63,7 @@ pub fn check(
     consistent: bool,
     keeps_all: bool,
 ) -> Result<(), String> {
-    let name = |region: usize| data.tree.regions()[region].path.join("/");
+    let name = |region: usize| data.tree.regions()[region].path.to_vec().join("/");
     let regions = if keeps_all { data.truth.len() } else { 1 };
     for (region, (released, truth)) in released.iter().zip(&data.truth).enumerate() {
         if region < regions && released.groups() != truth.groups() {

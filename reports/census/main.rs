@@ -85,7 +85,7 @@ fn print_noisy(census: &Census, epsilon: f64) -> Result<(), Box<dyn Error>> {
         .map_err(|error| format!("EPSILON {epsilon} {error}"))?;
     let mut out = BufWriter::new(stdout().lock());
     for (number, region) in tree.regions().iter().enumerate() {
-        let path: Vec<String> = region.path.iter().map(|name| format!("\"{name}\"")).collect();
+        let path: Vec<String> = region.path.names().map(|name| format!("\"{name}\"")).collect();
         let path = path.join(",");
         for (size, groups) in counts.iter().skip(number).step_by(truth.len()).enumerate() {
             writeln!(out, "{{{path}}}\t{size}\t{groups}\t{variance}")?;

@@ -41,6 +41,10 @@ impl Estimate {
     }
 
     pub(crate) fn histogram(&self) -> Coco {
-        self.runs.iter().map(|run| Run { size: run.size, groups: run.groups }).collect()
+        let runs = self.runs.chunk_by(|a, b| a.size == b.size).map(|alike| Run {
+            size: alike[0].size,
+            groups: alike.iter().map(|run| run.groups).sum(),
+        });
+        Coco::from_ascending(runs)
     }
 }

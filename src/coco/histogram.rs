@@ -104,14 +104,26 @@ impl Coco {
     }
 }
 
+/// So many runs are sorted at a time where histograms are summed.
+const MOST_SORTED: usize = 1 << 10;
+
 /// All their runs in ascending order of size, each size once: those of one half of the histograms
-/// merged with those of the other.
+/// merged with those of the other, or all sorted where they are few.
 fn merged(histograms: &[Coco]) -> Vec<Run> {
-    let (left, right) = match histograms {
-        [] => return vec![],
-        [only] => return only.runs.clone(),
-        _ => histograms.split_at(histograms.len() / 2),
-    };
+    let count = histograms.iter().map(|histogram| histogram.runs.len()).sum();
+    if histograms.len() < 2 || count <= MOST_SORTED {
+        let mut runs = Vec::with_capacity(count);
+        histograms.iter().for_each(|histogram| runs.extend_from_slice(&histogram.runs));
+        runs.sort_unstable_by_key(|run| run.size);
+        runs.dedup_by(|next, last| {
+            let same = next.size == last.size;
+            last.groups = last.groups.saturating_add(if same { next.groups } else { 0 });
+            same
+        });
+        done(count as u64);
+        return runs;
+    }
+    let (left, right) = histograms.split_at(histograms.len() / 2);
     let (left, right) = (merged(left), merged(right));
     done((left.len() + right.len()) as u64);
     let mut runs = Vec::with_capacity(left.len() + right.len());
@@ -135,6 +147,10 @@ impl DpCoco {
 
     pub fn histogram(&self) -> &Coco {
         &self.0
+    }
+
+    pub fn into_runs(self) -> Vec<Run> {
+        self.0.runs
     }
 }
 

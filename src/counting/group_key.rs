@@ -110,6 +110,12 @@ impl KeyMaker {
         self.fixed(value);
     }
 
+    /// The key of one column of any length.
+    pub fn of(&mut self, value: &[u8]) -> GroupKey {
+        self.varying(value);
+        self.finish()
+    }
+
     /// The key of the columns since the last one.
     #[inline]
     pub fn finish(&mut self) -> GroupKey {

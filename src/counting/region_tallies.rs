@@ -3,16 +3,19 @@
 //! Each process numbers the regions that it meets on its own. What it passes on are paths and
 //! histograms, as bytes: for each region its path and its runs, as postcard writes them.
 
+use super::group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
 use super::tallies::Tallies;
 use crate::coco::Coco;
 use crate::coco::{CocoFormatError, take_histogram};
+use crate::path::Path;
 use crate::work::{Paced, done};
 use rand::Rng;
 use serde::Serialize;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Regions' paths from below the root, each with its histogram.
-pub type RegionHistograms = Vec<(Vec<String>, Coco)>;
+pub type RegionHistograms = Vec<(Path, Coco)>;
 
 /// More than [`RegionTallies::MOST_REGIONS`] regions, or [`RegionTallies::MOST_NAME_BYTES`] in
 /// their paths. Regions are public.
@@ -21,7 +24,10 @@ pub struct TooManyRegions;
 
 /// Counts the groups of each region and size.
 pub struct RegionTallies {
-    numbers: HashMap<Vec<String>, u32>,
+    /// By number.
+    paths: Vec<Path>,
+    numbers: HashMap<GroupKey, u32, KeyHasher>,
+    keys: KeyMaker,
     tallies: Tallies,
     name_bytes: usize,
     most_regions: usize,
@@ -30,7 +36,9 @@ pub struct RegionTallies {
 impl RegionTallies {
     pub fn new(words: &mut impl Rng) -> RegionTallies {
         RegionTallies {
-            numbers: HashMap::new(),
+            paths: Vec::new(),
+            numbers: HashMap::with_hasher(KeyHasher::new(words)),
+            keys: KeyMaker::new(&[KeyColumn::Varying], words),
             tallies: Tallies::new(words),
             name_bytes: 0,
             most_regions: RegionTallies::MOST_REGIONS,
@@ -48,28 +56,30 @@ impl RegionTallies {
     /// The number of the region with that path; a new one if it did not occur before.
     ///
     /// Errors: the region is one too many.
-    pub fn number(&mut self, path: Vec<String>) -> Result<u32, TooManyRegions> {
-        if let Some(&number) = self.numbers.get(&path) {
-            return Ok(number);
+    pub fn number(&mut self, path: Path) -> Result<u32, TooManyRegions> {
+        let number = self.paths.len();
+        match self.numbers.entry(self.keys.of(path.as_bytes())) {
+            Entry::Occupied(known) => Ok(*known.get()),
+            Entry::Vacant(new) => {
+                let bytes = path.name_bytes();
+                if number == self.most_regions || bytes > Self::MOST_NAME_BYTES - self.name_bytes {
+                    return Err(TooManyRegions);
+                }
+                self.name_bytes += bytes;
+                self.paths.push(path);
+                Ok(*new.insert(number as u32))
+            }
         }
-        let number = self.numbers.len();
-        let bytes = path.iter().map(String::len).sum::<usize>();
-        if number == self.most_regions || bytes > Self::MOST_NAME_BYTES - self.name_bytes {
-            return Err(TooManyRegions);
-        }
-        self.name_bytes += bytes;
-        self.numbers.insert(path, number as u32);
-        Ok(number as u32)
     }
 
     /// Whether there is a region with that path so far.
-    pub fn has(&self, path: &[String]) -> bool {
-        self.numbers.contains_key(path)
+    pub fn has(&mut self, path: &Path) -> bool {
+        self.numbers.contains_key(&self.keys.of(path.as_bytes()))
     }
 
-    /// The regions so far, with their numbers.
-    pub fn regions(&self) -> impl Iterator<Item = (&Vec<String>, u32)> {
-        self.numbers.iter().map(|(path, number)| (path, *number))
+    /// The regions so far, by their numbers.
+    pub fn regions(&self) -> &[Path] {
+        &self.paths
     }
 
     /// Adds `groups` groups of one size to the region of that number; as [`Tallies::add`].
@@ -95,15 +105,13 @@ impl RegionTallies {
 
     /// The histograms of all regions, by their numbers.
     pub fn by_number(self) -> Vec<Coco> {
-        self.tallies.histograms(self.numbers.len())
+        self.tallies.histograms(self.paths.len())
     }
 
     /// The histograms of all regions, with their paths.
-    pub fn histograms(mut self) -> RegionHistograms {
-        let numbers = std::mem::take(&mut self.numbers);
-        let mut histograms = self.tallies.histograms(numbers.len());
-        let mut histogram = |number: u32| std::mem::take(&mut histograms[number as usize]);
-        numbers.into_iter().map(|(path, number)| (path, histogram(number))).collect()
+    pub fn histograms(self) -> RegionHistograms {
+        let histograms = self.tallies.histograms(self.paths.len());
+        self.paths.into_iter().zip(histograms).collect()
     }
 }
 
@@ -145,7 +153,7 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
     use std::collections::BTreeMap;
 
-    type Groups = (Vec<String>, u32, u64);
+    type Groups = (Path, u32, u64);
 
     fn tallies(seed: u64) -> RegionTallies {
         RegionTallies::new(&mut ChaCha20Rng::seed_from_u64(seed))
@@ -163,7 +171,7 @@ mod tests {
     /// Some groups in regions of two levels, of which some read alike when joined, or are empty.
     fn groups() -> impl Strategy<Value = Vec<Groups>> {
         let path = prop::collection::vec(prop::sample::select(vec!["", "a", "b", "ab", "ä"]), 2);
-        let path = path.prop_map(|path| path.into_iter().map(String::from).collect());
+        let path = path.prop_map(|path| path.into_iter().collect::<Path>());
         let size = prop_oneof![0..20u32, 0..100_000u32, Just(u32::MAX)];
         prop::collection::vec((path, size, 1..3u64), 0..2000)
     }
@@ -183,7 +191,7 @@ mod tests {
                 let part = read_histograms(&part[1..]).unwrap();
                 prop_assert_eq!(whole.add_histograms(&part), Ok(()));
             }
-            let mut expected = BTreeMap::<Vec<String>, Vec<Run>>::new();
+            let mut expected = BTreeMap::<Path, Vec<Run>>::new();
             for (path, size, groups) in groups {
                 expected.entry(path).or_default().push(Run { size: size.into(), groups });
             }
@@ -217,7 +225,7 @@ mod tests {
         // each pair with 127 groups: 17 billion in all
         let run = Run { size: 5_000_000, groups: 127 };
         let length = |runs| {
-            let histograms = vec![(vec![], Coco::from_ascending(runs))];
+            let histograms = vec![(Path::default(), Coco::from_ascending(runs))];
             write_histograms(&histograms, 1).len()
         };
         let taken = length(vec![run].into_iter()) - length(vec![].into_iter());
@@ -228,7 +236,7 @@ mod tests {
 
     #[test]
     fn too_many_regions_are_an_error() {
-        let path = |name: &str| vec![name.to_string()];
+        let path = |name: &str| [name].into_iter().collect::<Path>();
         let mut tallies = RegionTallies { most_regions: 2, ..tallies(1) };
         let numbers = ["a", "b", "a", "c", "b"].map(|name| tallies.number(path(name)));
         assert_eq!(numbers, [Ok(0), Ok(1), Ok(0), Err(TooManyRegions), Ok(1)]);
@@ -242,7 +250,7 @@ mod tests {
 
     #[test]
     fn numbers_of_groups_and_sizes_saturate() {
-        let path = vec!["r".to_string()];
+        let path: Path = ["r"].into_iter().collect();
         let of = |size, groups| {
             vec![(path.clone(), Coco::from_ascending([Run { size, groups }].into_iter()))]
         };

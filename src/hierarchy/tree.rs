@@ -1,14 +1,15 @@
 //! The tree of regions, built from the paths of its leaves.
 
 use crate::coco::Coco;
+use crate::path::Path;
 use crate::work::done;
 use std::fmt;
 use std::ops::Range;
 
-/// A region: its path from below the root, and where its children stand in [`Tree::regions`].
+/// A region, and where its children stand in [`Tree::regions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
-    pub path: Vec<String>,
+    pub path: Path,
     pub children: Range<usize>,
 }
 
@@ -23,16 +24,17 @@ pub struct Tree {
 const DRAWS_PER_PATH: u64 = 4;
 
 /// A path as PostgreSQL prints it.
-pub fn path_text(path: &[String]) -> String {
-    let quoted = |name: &String| {
+pub fn path_text<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    let quoted = |name: S| {
+        let name = name.as_ref();
         let special = |c: char| matches!(c, '{' | '}' | ',' | '"' | '\\') || c.is_whitespace();
         if name.is_empty() || name.eq_ignore_ascii_case("null") || name.contains(special) {
             format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
         } else {
-            name.clone()
+            name.to_string()
         }
     };
-    format!("{{{}}}", path.iter().map(quoted).collect::<Vec<_>>().join(","))
+    format!("{{{}}}", names.into_iter().map(quoted).collect::<Vec<_>>().join(","))
 }
 
 /// The leaf paths do not form a tree. Regions are public, so the path may be named.
@@ -63,12 +65,14 @@ impl Tree {
     /// leaf in the tree's order. A depth of 0 gives the root alone; it is then the only leaf.
     ///
     /// Errors: a path of another length; a path that occurs twice.
-    pub fn from_leaves<T>(
+    pub fn from_leaves<P: Into<Path>, T>(
         depth: usize,
-        mut leaves: Vec<(Vec<String>, T)>,
+        leaves: Vec<(P, T)>,
     ) -> Result<(Tree, Vec<T>), TreeError> {
-        if let Some((path, _)) = leaves.iter().find(|(path, _)| path.len() != depth) {
-            return Err(TreeError::WrongDepth { path: path.clone(), depth });
+        let leaves = leaves.into_iter().map(|(path, value)| (path.into(), value));
+        let mut leaves: Vec<(Path, T)> = leaves.collect();
+        if let Some((path, _)) = leaves.iter().find(|(path, _)| path.depth() != depth) {
+            return Err(TreeError::WrongDepth { path: path.to_vec(), depth });
         }
         let one_more = || done(DRAWS_PER_PATH);
         leaves.sort_by(|a, b| {
@@ -77,41 +81,55 @@ impl Tree {
         });
         let mut pairs = leaves.windows(2).inspect(|_| one_more());
         if let Some(pair) = pairs.find(|pair| pair[0].0 == pair[1].0) {
-            return Err(TreeError::DuplicateLeaf { path: pair[0].0.clone() });
+            return Err(TreeError::DuplicateLeaf { path: pair[0].0.to_vec() });
         }
 
-        let mut regions = vec![Region { path: vec![], children: 0..0 }];
-        let mut levels: Vec<Range<usize>> = std::iter::once(0..1).collect();
-        for level in 1..=depth {
+        let region = |path| Region { path, children: 0..0 };
+        let mut regions = Vec::with_capacity(leaves.len() + 1);
+        let mut levels = Vec::new();
+        for level in 0..depth {
             let begin = regions.len();
+            let mut last: Option<Path> = (level == 0).then(Path::default);
             for (path, _) in &leaves {
                 one_more();
-                let prefix = &path[..level];
-                if regions[begin..].last().is_none_or(|last| last.path != prefix) {
-                    regions.push(Region { path: prefix.to_vec(), children: 0..0 });
+                if !last.as_ref().is_some_and(|last| path.is_within(last)) {
+                    regions.extend(last.replace(path.above(level)).map(region));
                 }
             }
+            regions.extend(last.map(region));
+            levels.push(begin..regions.len());
+        }
+        let begin = regions.len();
+        let mut values = Vec::with_capacity(leaves.len());
+        for (path, value) in leaves {
+            regions.push(region(path));
+            values.push(value);
+        }
+        if depth == 0 && values.is_empty() {
+            regions.push(region(Path::default()));
+        }
+        levels.push(begin..regions.len());
+        for pair in levels.windows(2) {
             // parents and children are both in the order of their paths
-            let mut next = begin;
-            for parent in levels[level - 1].clone() {
+            let mut next = pair[1].start;
+            for parent in pair[0].clone() {
                 let first = next;
-                while regions.get(next).is_some_and(|r| r.path[..level - 1] == regions[parent].path)
-                {
+                while next < pair[1].end && regions[next].path.is_within(&regions[parent].path) {
                     one_more();
                     next += 1;
                 }
                 regions[parent].children = first..next;
             }
-            levels.push(begin..regions.len());
         }
-        Ok((Tree { regions, levels }, leaves.into_iter().map(|(_, value)| value).collect()))
+        Ok((Tree { regions, levels }, values))
     }
 
     /// The same tree with that region for its root.
     pub fn moved_below(mut self, root: &[String]) -> Tree {
         if !root.is_empty() {
+            let root = Path::from(root);
             for region in &mut self.regions {
-                region.path.splice(0..0, root.iter().cloned());
+                region.path = region.path.moved_below(&root);
             }
         }
         self
@@ -161,8 +179,7 @@ mod tests {
     use crate::work::watched;
 
     fn tree(depth: usize, leaves: &[&[&str]]) -> Result<Tree, TreeError> {
-        let leaves =
-            leaves.iter().map(|path| (path.iter().map(|s| s.to_string()).collect(), ())).collect();
+        let leaves = leaves.iter().map(|path| (path.iter().collect::<Path>(), ())).collect();
         Tree::from_leaves(depth, leaves).map(|(tree, _)| tree)
     }
 
@@ -170,7 +187,7 @@ mod tests {
     fn children_stand_together_below_their_parent() {
         let tree =
             tree(2, &[&["b", "x"], &["a", "y"], &["a", "x"], &["c", "x"], &["b", "a"]]).unwrap();
-        let paths: Vec<String> = tree.regions().iter().map(|r| r.path.join("/")).collect();
+        let paths: Vec<String> = tree.regions().iter().map(|r| r.path.to_vec().join("/")).collect();
         assert_eq!(paths, ["", "a", "b", "c", "a/x", "a/y", "b/a", "b/x", "c/x"]);
         let children: Vec<_> = tree.regions().iter().map(|r| r.children.clone()).collect();
         assert_eq!(children[..4], [1..4, 4..6, 6..8, 8..9]);

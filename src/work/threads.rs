@@ -45,7 +45,7 @@ pub fn share<T: Send>(
     let queue = Queue { order, taken: AtomicUsize::new(0), stopped: AtomicBool::new(false) };
     let (sender, receiver) = channel();
 
-    let mut done = thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let _stop = queue.stop_on_unwinding();
         let signals = Signals::block();
         for _ in 0..others {
@@ -74,8 +74,9 @@ pub fn share<T: Send>(
             }
         }
     });
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
+    let mut results: Vec<Option<T>> = work.iter().map(|_| None).collect();
+    done.into_iter().for_each(|(number, result)| results[number] = Some(result));
+    results.into_iter().flatten().collect() // all are there
 }
 
 struct Queue {

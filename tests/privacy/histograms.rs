@@ -12,6 +12,7 @@ use pg_dp::charge::Receipt;
 use pg_dp::coco::{Coco, Run, emd};
 use pg_dp::hierarchy::{Mechanism, ReleasePlan, ReleaseRequest, Released, Tree};
 use pg_dp::noise::{DiscreteLaplace, RandomWords, Scale, words_from_system};
+use pg_dp::path::Path;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
@@ -82,7 +83,7 @@ impl Table {
     fn tree(&self) -> (Tree, Vec<Coco>) {
         let leaves = self.leaves.iter().map(|(path, sizes)| {
             let histogram = sizes.iter().map(|&size| Run { size, groups: 1 }).collect();
-            (path.split_terminator('/').map(String::from).collect(), histogram)
+            (path.split_terminator('/').collect::<Path>(), histogram)
         });
         Tree::from_leaves(self.depth, leaves.collect()).unwrap()
     }

@@ -27,7 +27,7 @@ pub fn ends(data: &Data) -> [Region; 2] {
     leaves.sort_by_key(|leaf| data.truth[*leaf].groups());
     [0, leaves[leaves.len() / 2]].map(|region| {
         let path = &data.tree.regions()[region].path;
-        let name = if path.is_empty() { data.levels[0].to_string() } else { path.join(", ") };
+        let name = if region == 0 { data.levels[0].to_string() } else { path.to_vec().join(", ") };
         Region {
             title: format!("{}: {name}", data.title),
             truth: data.truth[region].clone(),

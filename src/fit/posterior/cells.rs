@@ -4,7 +4,13 @@
 //! A cell is a stretch of h integers from a multiple of h on, h a power of two. What is in it
 //! counts as spread evenly, so that with h = 1 everything is exact.
 
-use std::mem::replace;
+use std::iter::successors;
+
+/// The cell of an integer, as a multiple of h.
+#[inline]
+pub(super) fn cell_of(value: i64, size: i64) -> i64 {
+    value >> size.trailing_zeros()
+}
 
 /// The cells of a place that are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +25,8 @@ pub(super) struct Window {
 impl Window {
     /// The cells in which these integers lie.
     pub(super) fn over(size: i64, least: i64, most: i64) -> Window {
-        let first = least.div_euclid(size);
-        let cells = (most.div_euclid(size) - first).max(0) as usize + 1;
+        let first = cell_of(least, size);
+        let cells = (cell_of(most, size) - first).max(0) as usize + 1;
         Window { size, first, cells }
     }
 
@@ -47,21 +53,21 @@ pub(super) fn resized<'a>(
     }
     room.clear();
     if window.size > size {
-        let parts = window.size / size;
+        let parts = cell_of(window.size, size);
         for mass in masses {
             room.extend((0..parts).map(|_| mass / parts as f64));
         }
         return (window.first * parts, room);
     }
-    let parts = size / window.size;
-    let mut missing = window.first.rem_euclid(parts);
+    let parts = cell_of(size, window.size);
+    let mut missing = window.first & (parts - 1);
     let mut rest = masses;
     while !rest.is_empty() {
         let (cell, others) = rest.split_at(((parts - missing) as usize).min(rest.len()));
         room.push(cell.iter().sum());
         (missing, rest) = (0, others);
     }
-    (window.first.div_euclid(parts), room)
+    (cell_of(window.first, parts), room)
 }
 
 /// Steps of s = 0, 1, 2, ... with weights proportional to q^s, between cells of one size. Weights
@@ -160,8 +166,13 @@ impl StepKernel {
             (false, true) => ln_way.max(ln_entry),
             (false, false) => ln_way,
         };
-        let mut below = self.passed(outside.iter()) * (ln_way - ln_unit).exp().min(1.0);
-        let mut edge = entering * self.from_first * (ln_entry - ln_unit).exp().min(1.0);
+        // one of the two is the unit
+        let in_units = |ln: f64| if ln < ln_unit { (ln - ln_unit).exp() } else { 1.0 };
+        let mut below = self.passed(outside.iter()) * in_units(ln_way);
+        let mut edge = entering * self.from_first;
+        if entering > 0.0 {
+            edge *= in_units(ln_entry);
+        }
         let none = (-ahead).clamp(0, window.cells as i64) as usize;
         for cell in 0..none {
             visit(cell, edge);
@@ -254,6 +265,8 @@ impl StepKernel {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NoiseInCells {
     scale: f64,
+    /// h
+    size: i64,
     /// e^(-1/t) - 1
     less: f64,
     /// The mean of e^(-s/t) for s < h.
@@ -266,8 +279,28 @@ impl NoiseInCells {
     pub(super) fn new(scale: f64, size: i64) -> NoiseInCells {
         let h = size as f64;
         let decay = (-h / scale).exp();
-        let noise = NoiseInCells { scale, less: (-1.0 / scale).exp_m1(), mean: 1.0, decay };
+        let noise = NoiseInCells { scale, size, less: (-1.0 / scale).exp_m1(), mean: 1.0, decay };
         if size == 1 { noise } else { NoiseInCells { mean: noise.sum(h) / h, ..noise } }
+    }
+
+    pub(super) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    pub(super) fn size(&self) -> i64 {
+        self.size
+    }
+
+    /// Makes the first powers of the decay at least so many.
+    pub(super) fn extend_powers(&self, powers: &mut Vec<f64>, count: usize) {
+        let known = powers.len();
+        if known < count {
+            let last = powers.last().copied();
+            let next = |power: &f64| Some(power * self.decay);
+            let more = successors(last.map_or(Some(1.0), |last| next(&last)), next);
+            powers.reserve(count - known);
+            powers.extend(more.take(count - known));
+        }
     }
 
     /// Of e^(-s/t) for s < count.
@@ -284,31 +317,31 @@ pub(super) struct Likelihood {
     /// window.
     peak: i64,
     at_peak: f64,
-    /// Of the cells next to the peak, and what it is multiplied by from each to the next.
+    /// Of the cells next to the peak; from each to the next it decays.
     below: f64,
     above: f64,
-    decay: f64,
 }
 
 impl Likelihood {
     pub(super) fn new(window: Window, observed: i64, noise: &NoiseInCells) -> Likelihood {
         let NoiseInCells { scale, mean, decay, .. } = *noise;
-        let peak = observed.div_euclid(window.size) - window.first;
+        let peak = cell_of(observed, window.size) - window.first;
         let cells = window.cells as i64;
         if (0..cells).contains(&peak) {
             if window.size == 1 {
                 let (below, above) = (decay, decay);
-                return Likelihood { ln_nearest: 0.0, peak, at_peak: 1.0, below, above, decay };
+                return Likelihood { ln_nearest: 0.0, peak, at_peak: 1.0, below, above };
             }
             let h = window.size as f64;
-            let offset = observed.rem_euclid(window.size) as f64;
+            let offset = (observed & (window.size - 1)) as f64;
+            // e^(-s/t) - 1 for the steps to the next cells
+            let [below, above] = [offset + 1.0, h - offset].map(|step| (-step / scale).exp_m1());
             return Likelihood {
                 ln_nearest: 0.0,
                 peak,
-                at_peak: (noise.sum(offset + 1.0) + noise.sum(h - offset) - 1.0) / h,
-                below: (-(offset + 1.0) / scale).exp() * mean,
-                above: (-(h - offset) / scale).exp() * mean,
-                decay,
+                at_peak: ((below + above) / noise.less - 1.0) / h,
+                below: (below + 1.0) * mean,
+                above: (above + 1.0) * mean,
             };
         }
         let last = window.last(window.cells - 1);
@@ -319,25 +352,26 @@ impl Likelihood {
             at_peak: 0.0,
             below: mean,
             above: mean,
-            decay,
         }
     }
 
-    /// All of them, times `by`.
-    pub(super) fn cells(&self, window: Window, by: f64, cells: &mut Vec<f64>) {
-        cells.clear();
-        cells.resize(window.cells, 0.0);
-        let (below, from_peak) = cells.split_at_mut(self.peak.max(0) as usize);
-        let decay = |weight: &mut f64| replace(weight, *weight * self.decay);
-        let mut weight = self.below * by;
-        below.iter_mut().rev().for_each(|cell| *cell = decay(&mut weight));
-        let mut above = from_peak.iter_mut();
-        if self.peak >= 0
-            && let Some(peak) = above.next()
-        {
-            *peak = self.at_peak * by;
+    /// Appends all of them, times the weights of as many cells. `powers`: of the decay, at least as
+    /// many.
+    pub(super) fn cells(&self, powers: &[f64], weights: &[f64], cells: &mut Vec<f64>) {
+        let begin = cells.len();
+        cells.resize(begin + weights.len(), 0.0);
+        let (below, from_peak) = cells[begin..].split_at_mut(self.peak.max(0) as usize);
+        let (weights_below, from_peak_weights) = weights.split_at(below.len());
+        let powers_below = powers[..below.len()].iter().rev();
+        for ((cell, weight), power) in below.iter_mut().zip(weights_below).zip(powers_below) {
+            *cell = self.below * power * weight;
         }
-        let mut weight = self.above * by;
-        above.for_each(|cell| *cell = decay(&mut weight));
+        let at_peak = usize::from(self.peak >= 0 && !from_peak.is_empty());
+        let (peak, above) = from_peak.split_at_mut(at_peak);
+        let (peak_weight, weights_above) = from_peak_weights.split_at(at_peak);
+        peak.iter_mut().zip(peak_weight).for_each(|(cell, weight)| *cell = self.at_peak * weight);
+        for ((cell, weight), power) in above.iter_mut().zip(weights_above).zip(powers) {
+            *cell = self.above * power * weight;
+        }
     }
 }

@@ -1,20 +1,23 @@
 //! The passes forwards and backwards.
 //!
 //! Sums of ways are kept as multiples of e^a, with an a for each place, such that a place's are
-//! about [`LARGE`] together: its largest and its least that matter are then both in the range of
-//! floating point.
+//! about 2^[`LARGE`] together: its largest and its least that matter are then both in the range of
+//! floating point. From one place to the next they are multiplied by powers of two, whose logarithms
+//! cost nothing.
 
-use super::cells::{Likelihood, NoiseInCells, StepKernel, Window, resized};
+use super::cells::{StepKernel, Window, cell_of, resized};
 use super::marginal::{Marginal, Masses, Sums};
+use super::weighing::Weighing;
 use crate::fit::isotonic_l1;
 use crate::work::done;
-use std::ops::Range;
+use std::cell::Cell;
+use std::f64::consts::LN_2;
 
-/// The sum of a place's ways, in its unit.
-const LARGE: f64 = 1e270;
+/// The sum of a place's ways in its unit, as a power of two.
+const LARGE: i32 = 896;
 
 /// Of two sums, before they are multiplied.
-const SHRINK: f64 = 1e-135;
+const SHRINK: f64 = power_of_two(-LARGE / 2);
 
 /// Of all places together: 32 MiB. If smaller cells would be more, they stay as they are.
 const MOST_CELLS: usize = 1 << 22;
@@ -47,6 +50,10 @@ pub(crate) struct Forward {
     /// Those of all places, one after the other, and where each begins.
     ways: Vec<f64>,
     starts: Vec<usize>,
+    /// What each value weighs by itself, likewise; and the logarithms of what those of a place are
+    /// multiples of.
+    weights: Vec<f64>,
+    ln_units: Vec<f64>,
     /// The logarithms of all observations' likelihood if nothing begins, and of the whole sum.
     ln_nothing: f64,
     ln_all: f64,
@@ -81,6 +88,50 @@ impl Windows {
     }
 }
 
+/// 2^n, for a normal number.
+const fn power_of_two(n: i32) -> f64 {
+    f64::from_bits(((n + 1023) as u64) << 52)
+}
+
+/// The n for which 2^n is nearest below a positive sum, as far as a power that brings it to
+/// 2^[`LARGE`] is in the range of floating point.
+fn power_below(sum: f64) -> i32 {
+    ((sum.to_bits() >> 52) as i32 - 1023).max(LARGE - 1023)
+}
+
+/// Where passes compute: to be used for many, one after the other.
+#[derive(Default)]
+pub(crate) struct Room {
+    weighing: Weighing,
+    resized: Vec<f64>,
+    /// Of a place on the way back: the ways to each cell, with its weights, and with what leads to it.
+    ways: Vec<f64>,
+    later: Vec<f64>,
+    joint: Vec<f64>,
+}
+
+/// What is kept for the next sequence, in cells: more is seldom needed, and would be held for good.
+const MOST_KEPT: usize = 1 << 12;
+
+thread_local! {
+    static KEPT: Cell<Room> = Cell::default();
+}
+
+impl Room {
+    /// The room of this thread. Whoever works in it may unwind, and calls this no further.
+    pub(crate) fn with<T>(work: impl FnOnce(&mut Room) -> T) -> T {
+        let mut room = KEPT.take();
+        let result = work(&mut room);
+        let Room { weighing, resized, ways, later, joint } = &room;
+        let [powers, others] = weighing.of_windows();
+        let all = [powers, others, resized, ways, later, joint];
+        if all.iter().all(|cells| cells.capacity() <= MOST_KEPT) {
+            KEPT.set(room);
+        }
+        result
+    }
+}
+
 /// ln(e^a + e^b)
 fn ln_sum(a: f64, b: f64) -> f64 {
     let (least, most) = if a < b { (a, b) } else { (b, a) };
@@ -89,7 +140,11 @@ fn ln_sum(a: f64, b: f64) -> f64 {
 
 impl Forward {
     fn ways(&self, place: usize) -> &[f64] {
-        &self.ways[self.starts[place]..][..self.windows.0[place].cells]
+        self.of_place(&self.ways, place)
+    }
+
+    fn of_place<'a>(&self, cells: &'a [f64], place: usize) -> &'a [f64] {
+        &cells[self.starts[place]..][..self.windows.0[place].cells]
     }
 
     /// The logarithms of how likely the values from `least` on are for the last place, by all
@@ -98,7 +153,7 @@ impl Forward {
         let last = self.windows.0.last().map(|window| (window, self.ways(self.starts.len() - 1)));
         let at = |value: i64| match last {
             Some((window, ways)) => {
-                let cell = value.div_euclid(window.size) - window.first;
+                let cell = cell_of(value, window.size) - window.first;
                 usize::try_from(cell).ok().and_then(|cell| ways.get(cell)).map_or(0.0, |way| *way)
             }
             None => f64::from(u8::from(value == 0)),
@@ -107,61 +162,23 @@ impl Forward {
     }
 }
 
-/// The weights of a place's cells, for one place after the other: most have cells of one size.
-struct Weighing<'a> {
-    chain: &'a MonotoneSequence<'a>,
-    /// The size that the rest is for.
-    size: i64,
-    noise: NoiseInCells,
-    /// The cells before which each stretch of the weights ends.
-    ends: Vec<i64>,
+/// The kernels of steps to places: most are that of the one before.
+struct Kernels<'a> {
+    steps: Option<&'a [f64]>,
+    last: (f64, i64, StepKernel),
 }
 
-impl<'a> Weighing<'a> {
-    fn new(chain: &'a MonotoneSequence) -> Weighing<'a> {
-        let mut weighing =
-            Weighing { chain, size: 0, noise: NoiseInCells::new(chain.scale, 1), ends: vec![] };
-        weighing.reach(1);
-        weighing
+impl<'a> Kernels<'a> {
+    fn new(chain: &MonotoneSequence<'a>) -> Kernels<'a> {
+        Kernels { steps: chain.steps, last: (f64::INFINITY, 1, StepKernel::new(f64::INFINITY, 1)) }
     }
 
-    /// Cells of this size are next.
-    fn reach(&mut self, size: i64) {
-        if self.size == size {
-            return;
+    fn of(&mut self, place: usize, size: i64) -> StepKernel {
+        let mean = self.steps.map_or(f64::INFINITY, |steps| steps[place]);
+        if (mean, size) != (self.last.0, self.last.1) {
+            self.last = (mean, size, StepKernel::new(mean, size));
         }
-        self.size = size;
-        self.noise = NoiseInCells::new(self.chain.scale, size);
-        // a cell that two stretches share belongs to that of its middle, one beyond to the last
-        let ends = self.chain.weights.iter().map(|(end, _)| end.saturating_add(size / 2) / size);
-        self.ends.clear();
-        self.ends.extend(ends);
-        if let Some(last) = self.ends.last_mut() {
-            *last = i64::MAX;
-        }
-    }
-
-    /// The stretches of weights that a window meets: which, the weight, and the cells.
-    fn stretches(&self, window: Window) -> impl Iterator<Item = (usize, f64, Range<usize>)> + '_ {
-        let before = self.ends.partition_point(|end| *end <= window.first);
-        let mut from = 0;
-        let stretches = self.ends[before..].iter().zip(&self.chain.weights[before..]);
-        (before..).zip(stretches).map_while(move |(number, (end, &(_, weight)))| {
-            let cells = from..((end - window.first) as usize).min(window.cells);
-            from = cells.end;
-            (cells.start < window.cells).then_some((number, weight, cells))
-        })
-    }
-
-    /// The logarithm of what the cells of a place's weights are multiples of.
-    fn weigh(&mut self, place: usize, window: Window, weights: &mut Vec<f64>) -> f64 {
-        self.reach(window.size);
-        let likelihood = Likelihood::new(window, self.chain.observed(place), &self.noise);
-        likelihood.cells(window, window.size as f64, weights);
-        for (_, weight, cells) in self.stretches(window) {
-            weights[cells].iter_mut().for_each(|cell| *cell *= weight);
-        }
-        likelihood.ln_nearest
+        self.last.2
     }
 }
 
@@ -169,10 +186,6 @@ impl MonotoneSequence<'_> {
     /// An observation beyond the limits says as much as one at them.
     fn observed(&self, place: usize) -> i64 {
         self.observed[place].clamp(0, self.top)
-    }
-
-    fn kernel(&self, place: usize, size: i64) -> StepKernel {
-        StepKernel::new(self.steps.map_or(f64::INFINITY, |steps| steps[place]), size)
     }
 
     /// Windows to begin with.
@@ -192,7 +205,7 @@ impl MonotoneSequence<'_> {
     }
 
     /// `None` where no sequence lies within the windows.
-    pub(crate) fn forward(&self, windows: Windows) -> Option<Forward> {
+    pub(crate) fn forward(&self, windows: Windows, room: &mut Room) -> Option<Forward> {
         let start = |sum: &mut usize, window: &Window| {
             *sum += window.cells;
             Some(*sum - window.cells)
@@ -200,53 +213,59 @@ impl MonotoneSequence<'_> {
         let starts: Vec<usize> = windows.0.iter().scan(0, start).collect();
         let mut ways = vec![0.0; windows.cells()];
         let mut rest = ways.as_mut_slice();
-        // of the place before: its ways, and the logarithms of their unit and of their sum
+        // of the place before: its ways, their sum, and the logarithm of their unit
         let mut before: Option<(Window, &[f64], f64, f64)> = None;
         let mut ln_waiting = 0.0;
-        let mut weighing = Weighing::new(self);
-        let (mut weights, mut room) = (Vec::new(), Vec::new());
+        let mut kernels = Kernels::new(self);
+        let Room { weighing, resized: room, .. } = room;
+        weighing.begin(self.weights, self.scale);
+        let mut weights = Vec::with_capacity(windows.cells());
+        let mut ln_units = Vec::with_capacity(starts.len());
         for (place, &window) in windows.0.iter().enumerate() {
             done((window.cells / CELLS_PER_UNIT) as u64 + 1);
             let (here, others) = rest.split_at_mut(window.cells);
             rest = others;
+            let begin = weights.len();
+            let of_nearest = weighing.weigh(self.observed(place), window, &mut weights);
+            let own = &weights[begin..];
+            ln_units.push(of_nearest);
             let ln_begin = self.begins[place] + ln_waiting;
-            let ln_before = before.map_or(f64::NEG_INFINITY, |(.., ln_before)| ln_before);
-            let ln_both = ln_sum(ln_before, ln_begin);
             ln_waiting -= self.observed(place) as f64 / self.scale;
-            if ln_both == f64::NEG_INFINITY {
-                continue; // nothing begins here or before
-            }
-            let ln_unit = ln_both - LARGE.ln();
-            let of_nearest = weighing.weigh(place, window, &mut weights);
-            let (masses, factor) = match before {
-                Some((cells, ways, unit, _)) => {
-                    (resized(cells, ways, window.size, &mut room), (unit - ln_unit).exp())
-                }
-                None => ((window.first, Default::default()), 0.0),
-            };
-            // as multiples of the unit before, unless that is far too small
-            let (masses, factor, entering) = if factor > 0.0 && factor.is_finite() {
-                (masses, factor, (ln_begin - ln_unit).exp() / factor)
-            } else {
-                ((window.first, Default::default()), 1.0, (ln_begin - ln_unit).exp())
-            };
-            let mut sum = 0.0;
-            let kernel = self.kernel(place, window.size);
-            let of_steps = kernel.upwards(masses, entering, window, |cell, mass| {
-                let mass = mass * factor * weights[cell];
-                here[cell] = mass;
-                sum += mass;
+            // what begins here, in the unit of the place before, unless that is far too small
+            let begun = before.and_then(|(cells, ways, sum, ln_unit)| {
+                let entering = (ln_begin - ln_unit).exp();
+                (entering < f64::MAX).then_some((cells, ways, sum, ln_unit, entering))
             });
+            let (masses, entering, sum, ln_unit) = match begun {
+                Some((cells, ways, sum, ln_unit, entering)) => {
+                    let masses = resized(cells, ways, window.size, room);
+                    (masses, entering, sum + entering, ln_unit)
+                }
+                None if ln_begin > f64::NEG_INFINITY => {
+                    ((window.first, Default::default()), 1.0, 1.0, ln_begin)
+                }
+                None => continue, // nothing begins here or before
+            };
+            let power = power_below(sum);
+            let factor = power_of_two(LARGE - power);
+            let of_steps =
+                kernels.of(place, window.size).upwards(masses, entering, window, |cell, mass| {
+                    here[cell] = mass * factor * own[cell];
+                });
+            // not above, where it would be in memory, and each mass wait for the one before
+            let sum = here.iter().sum::<f64>();
             if !(sum > 0.0 && sum.is_finite()) {
                 return None;
             }
-            let ln_unit = ln_unit + of_nearest + of_steps;
-            before = Some((window, here, ln_unit, ln_unit + sum.ln()));
+            let ln_unit = ln_unit + f64::from(power - LARGE) * LN_2 + of_nearest + of_steps;
+            before = Some((window, here, sum, ln_unit));
         }
         let ln_never = self.begins[windows.0.len()] + ln_waiting;
-        let ln_all =
-            ln_sum(before.map_or(f64::NEG_INFINITY, |(.., ln_before)| ln_before), ln_never);
-        Some(Forward { windows, ways, starts, ln_nothing: ln_waiting, ln_all })
+        let ln_all = ln_sum(
+            before.map_or(f64::NEG_INFINITY, |(.., sum, ln_unit)| ln_unit + sum.ln()),
+            ln_never,
+        );
+        Some(Forward { windows, ways, starts, weights, ln_units, ln_nothing: ln_waiting, ln_all })
     }
 
     /// `end`: the logarithms of further weights of the last value, for those from the first on; all
@@ -255,72 +274,73 @@ impl MonotoneSequence<'_> {
         &self,
         forward: &Forward,
         end: Option<(i64, &[f64])>,
+        room: &mut Room,
     ) -> Option<Posterior> {
         let places = forward.windows.0.len();
         let mut values = vec![Marginal::default(); places];
         let mut windows = forward.windows.clone();
         let mut settled = true;
-        let mut expected = vec![0.0; self.weights.len()];
         let mut ln_begins = vec![f64::NEG_INFINITY; places + 1];
         ln_begins[places] = forward.ln_nothing;
         let mut begun = 1.0 - (forward.ln_nothing + self.begins[places] - forward.ln_all).exp();
         let mut ln_waiting = forward.ln_nothing;
         let mut ln_unit = 0.0;
-        let mut weighing = Weighing::new(self);
-        let (mut weights, mut room) = (Vec::new(), Vec::new());
-        let (mut ways, mut later, mut joint) = (Vec::new(), Vec::new(), Vec::new());
+        let mut kernels = Kernels::new(self);
+        let Room { weighing, resized: room, ways, later, joint } = room;
+        weighing.begin(self.weights, self.scale);
+        later.clear();
         for place in (0..places).rev() {
             let window = forward.windows.0[place];
             done((window.cells / CELLS_PER_UNIT) as u64 + 1);
-            ln_unit += weighing.weigh(place, window, &mut weights);
+            ln_unit += forward.ln_units[place];
+            let weights = forward.of_place(&forward.weights, place);
             ways.clear();
             ways.resize(window.cells, 1.0);
             if let Some(above) = forward.windows.0.get(place + 1) {
-                let masses = resized(*above, &later, window.size, &mut room);
-                let kernel = self.kernel(place + 1, window.size);
+                let masses = resized(*above, later, window.size, room);
+                let kernel = kernels.of(place + 1, window.size);
                 ln_unit += kernel.downwards(masses, window, |cell, mass| ways[cell] = mass);
             } else if let Some((least, ln_end)) = end {
-                weigh_end(window, least, ln_end, &mut ways);
+                weigh_end(window, least, ln_end, ways);
             }
             let ways_to = forward.ways(place);
             joint.resize(window.cells, 0.0);
             later.resize(window.cells, 0.0);
-            let (mut sums, mut sum, mut cell) = (Sums::default(), 0.0, 0.0);
-            let ways_of_cells = ways_to.iter().zip(&ways).zip(&weights);
-            for (((to, from), weight), (joint, later)) in
-                ways_of_cells.zip(joint.iter_mut().zip(&mut later))
-            {
-                *joint = (to * SHRINK) * (from * SHRINK);
-                sums.add(cell, *joint);
-                *later = from * weight;
-                sum += *later;
-                cell += 1.0;
+            let (to, from) = (&ways_to[..window.cells], &ways[..window.cells]);
+            let (weights, joint) = (&weights[..window.cells], &mut joint[..window.cells]);
+            let of_later = &mut later[..window.cells];
+            let (mut sums, mut sum, mut number) = (Sums::default(), 0.0, 0.0);
+            for cell in 0..window.cells {
+                joint[cell] = (to[cell] * SHRINK) * (from[cell] * SHRINK);
+                sums.add(number, joint[cell]);
+                of_later[cell] = from[cell] * weights[cell];
+                sum += of_later[cell];
+                number += 1.0;
             }
             if !(sum > 0.0 && sum.is_finite()) {
                 return None;
             }
             if sums.total > 0.0 {
-                let masses = Masses { window, masses: &joint, sums };
+                let masses = Masses { window, masses: joint, sums };
                 values[place] = masses.marginal(begun.clamp(0.0, 1.0));
-                let (next, fine) = masses.next_window(self.scale, self.top, [ways_to, &ways]);
+                let (next, fine) = masses.next_window(self.scale, self.top, [ways_to, ways]);
                 windows.0[place] = next;
                 settled &= fine;
-                for (number, _, cells) in weighing.stretches(window) {
-                    expected[number] += begun * joint[cells].iter().sum::<f64>() / sums.total;
-                }
+                weighing.find(window, joint, begun / sums.total);
             } else if begun > 0.5 {
                 return None;
             }
             ln_waiting += self.observed(place) as f64 / self.scale;
             if self.begins[place] > f64::NEG_INFINITY {
-                let kernel = self.kernel(place, window.size);
-                let ln_ways = kernel.ln_back_to_zero(window, &later, sum);
+                let kernel = kernels.of(place, window.size);
+                let ln_ways = kernel.ln_back_to_zero(window, later, sum);
                 ln_begins[place] = ln_ways + ln_unit + ln_waiting;
                 begun -= (ln_begins[place] + self.begins[place] - forward.ln_all).exp();
             }
-            let factor = LARGE / sum;
+            let power = power_below(sum);
+            let factor = power_of_two(LARGE - power);
             later.iter_mut().for_each(|mass| *mass *= factor);
-            ln_unit -= factor.ln();
+            ln_unit += f64::from(power - LARGE) * LN_2;
         }
         // by rounding in cells of several integers, and nothing else
         let mut least = 0;
@@ -331,6 +351,7 @@ impl MonotoneSequence<'_> {
         if windows.cells() > MOST_CELLS {
             (windows, settled) = (forward.windows.clone(), true);
         }
+        let expected = weighing.found();
         Some(Posterior { values, ln_begins, expected, windows, settled })
     }
 }
@@ -342,41 +363,5 @@ fn weigh_end(window: Window, least: i64, ln_end: &[f64], cells: &mut [f64]) {
         let values = (begin.max(0)..begin.saturating_add(window.size).max(0))
             .map_while(|value| ln_end.get(value as usize));
         *weight = values.map(|ln| (ln - most).exp()).sum::<f64>() / window.size as f64;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Also the one of the largest integer, whose middle lies beyond it.
-    #[test]
-    fn every_cell_is_in_one_stretch() {
-        for top in 20..60 {
-            let weights = [(3, 0.5), (17, 0.2), (top, 0.1), (top + 1, 0.3)];
-            let (observed, begins) = ([5], [0.0, f64::NEG_INFINITY]);
-            let chain = MonotoneSequence {
-                observed: &observed,
-                scale: 1.0,
-                top,
-                steps: None,
-                begins: &begins,
-                weights: &weights,
-            };
-            let mut weighing = Weighing::new(&chain);
-            for size in [1, 2, 4, 8, 16] {
-                weighing.reach(size);
-                for least in [0, 2, 19] {
-                    let window = Window::over(size, least, top);
-                    let cells: Vec<usize> =
-                        weighing.stretches(window).flat_map(|(.., cells)| cells).collect();
-                    assert_eq!(
-                        cells,
-                        (0..window.cells).collect::<Vec<_>>(),
-                        "{top} {size} {least}"
-                    );
-                }
-            }
-        }
     }
 }

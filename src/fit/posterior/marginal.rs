@@ -1,6 +1,7 @@
 //! The distribution of one value, and the window that it needs.
 
 use super::cells::Window;
+use std::f64::consts::E;
 
 /// Windows leave out at most this share of a place's mass at each end.
 pub(super) const NEGLIGIBLE: f64 = 1e-6;
@@ -89,14 +90,18 @@ impl Masses<'_> {
         let last = self.window.last(cells - after.count().min(cells - 1));
         let least = (self.reached(NEGLIGIBLE * self.sums.total) - size).max(0);
         let most = last.min(top);
+        if size == 1 {
+            return (Window::over(size, least, most), true);
+        }
         let h = size as f64;
         let (mean, variance) = self.moments();
         let smooth = ways.iter().all(|ways| {
             let at = |cell: f64| ways[(cell.max(0.0) as usize).min(cells - 1)];
-            (at(mean - 1.0) / at(mean + 1.0)).ln().abs() < 1.0
+            let (before, after) = (at(mean - 1.0), at(mean + 1.0));
+            before < E * after && after < E * before
         });
         let wanted = variance.sqrt().min(scale) / CELLS_PER_DEVIATION;
-        if size == 1 || h < scale * FINEST || h <= wanted && smooth {
+        if h < scale * FINEST || h <= wanted && smooth {
             return (Window::over(size, least, most), true);
         }
         let finer = if smooth { (wanted as i64).max(1).ilog2() } else { 0 };

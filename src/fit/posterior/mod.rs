@@ -40,8 +40,9 @@
 mod cells;
 mod chain;
 mod marginal;
+mod weighing;
 
-pub(crate) use chain::{Forward, MonotoneSequence};
+pub(crate) use chain::{Forward, MonotoneSequence, Room};
 pub(crate) use marginal::Marginal;
 
 #[cfg(test)]

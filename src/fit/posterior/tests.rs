@@ -1,4 +1,4 @@
-use super::{Marginal, MonotoneSequence};
+use super::{Marginal, MonotoneSequence, Room};
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -8,8 +8,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 fn settled(chain: &MonotoneSequence) -> (Vec<Marginal>, Vec<f64>) {
     let mut windows = chain.windows();
     loop {
-        let forward = chain.forward(windows).unwrap();
-        let posterior = chain.posterior(&forward, None).unwrap();
+        let forward = chain.forward(windows, &mut Room::default()).unwrap();
+        let posterior = chain.posterior(&forward, None, &mut Room::default()).unwrap();
         if posterior.settled {
             return (posterior.values, posterior.ln_begins);
         }
@@ -199,8 +199,9 @@ fn coarse_cells_are_as_good_as_single_integers() {
                 weights: &[],
             };
             let (coarse, _) = settled(&chain);
-            let forward = chain.forward(chain.windows().of_integers(top)).unwrap();
-            let fine = chain.posterior(&forward, None).unwrap().values;
+            let forward =
+                chain.forward(chain.windows().of_integers(top), &mut Room::default()).unwrap();
+            let fine = chain.posterior(&forward, None, &mut Room::default()).unwrap().values;
             for (coarse, fine) in coarse.iter().zip(&fine) {
                 let deviation = fine.variance.sqrt();
                 let off = coarse.median.unwrap() - fine.median.unwrap();
@@ -311,8 +312,8 @@ fn the_work_is_a_few_hundred_cells_for_each_place() {
         let (mut windows, mut cells) = (chain.windows(), 0);
         loop {
             cells += windows.cells();
-            let forward = chain.forward(windows).unwrap();
-            let posterior = chain.posterior(&forward, None).unwrap();
+            let forward = chain.forward(windows, &mut Room::default()).unwrap();
+            let posterior = chain.posterior(&forward, None, &mut Room::default()).unwrap();
             if posterior.settled {
                 break;
             }
@@ -333,9 +334,9 @@ fn what_cannot_be_is_told() {
         begins: &begins,
         weights: &[],
     };
-    assert!(chain.forward(chain.windows()).is_none());
+    assert!(chain.forward(chain.windows(), &mut Room::default()).is_none());
     let empty = MonotoneSequence { observed: &[], begins: &[0.0], ..chain };
-    let forward = empty.forward(empty.windows()).unwrap();
+    let forward = empty.forward(empty.windows(), &mut Room::default()).unwrap();
     assert_eq!(forward.ln_last(-1, 3), [f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY]);
-    assert!(empty.posterior(&forward, None).unwrap().values.is_empty());
+    assert!(empty.posterior(&forward, None, &mut Room::default()).unwrap().values.is_empty());
 }

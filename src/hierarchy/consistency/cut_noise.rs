@@ -59,9 +59,9 @@ impl CutNoise {
             let walk = rows.min((v * density).sqrt() / 2.0);
             parallel(walk, v)
         } else if density < 1.0 {
-            rows.max(rows.powf(4.0 / 3.0)).min(v)
+            (if rows > 1.0 { rows * rows.cbrt() } else { rows }).min(v)
         } else {
-            (v * density / 2.0).powf(2.0 / 3.0).min(v)
+            (v * density / 2.0).cbrt().powi(2).min(v)
         }
     }
 }

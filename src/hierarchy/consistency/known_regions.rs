@@ -6,6 +6,7 @@ use super::noisy_counts::{NoisyCounts, histograms};
 use super::totals::KnownTotals;
 use crate::coco::{Coco, Estimate};
 use crate::hierarchy::tree::Tree;
+use std::num::NonZeroUsize;
 
 /// What a consistency method wants to know of every region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(in crate::hierarchy) struct KnownRegions<'a> {
     pub tree: &'a Tree,
     pub evidence: Evidence<'a>,
     pub totals: Option<KnownTotals<'a>>,
+    /// The most that may work at a time; what comes out does not depend on it.
+    pub threads: NonZeroUsize,
 }
 
 /// Of the [`Quantity`] that the method wants.
@@ -73,7 +76,7 @@ impl KnownRegions<'_> {
         self,
         solve: impl FnOnce(&NoisyCounts, Option<KnownTotals>) -> (Vec<u64>, f64),
     ) -> Consistent {
-        let KnownRegions { tree, evidence, totals } = self;
+        let KnownRegions { tree, evidence, totals, .. } = self;
         let (cells, sizes) = match evidence {
             Evidence::Cells { cells, sizes } => (cells, sizes),
             Evidence::Estimates { .. } => (NoisyCells::measured(tree, vec![]), None),

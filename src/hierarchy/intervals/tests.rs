@@ -112,7 +112,7 @@ fn a_large_region_among_small_ones_has_bars_that_hold_at_once() {
     let (tree, leaves) = Tree::from_leaves(1, leaves).unwrap();
     let mechanism =
         Mechanism::new(&ReleaseRequest::new(2, 1.0).by(&["Hc"], "none").up_to(300)).unwrap();
-    let large = tree.regions().iter().position(|region| region.path == ["large"]).unwrap();
+    let large = tree.regions().iter().position(|region| region.path.names().eq(["large"])).unwrap();
     let truth = tree.sums(leaves.clone());
     let mut held = 0;
     for seed in 0..20 {

@@ -9,6 +9,7 @@ use crate::hierarchy::consistency::{
 };
 use crate::hierarchy::observer::Observer;
 use crate::work::poll;
+use std::num::NonZeroUsize;
 
 impl NoisyTable {
     /// Histograms of integers >= 0, children summing to their parents for every size.
@@ -43,7 +44,8 @@ impl NoisyTable {
                 cells(self.sums(values))
             }
         };
-        method.apply(KnownRegions { tree: &self.tree, evidence, totals }, observer)
+        let threads = NonZeroUsize::MIN;
+        method.apply(KnownRegions { tree: &self.tree, evidence, totals, threads }, observer)
     }
 
     /// The number of groups of each region: the public one, or the consistent integers nearest to

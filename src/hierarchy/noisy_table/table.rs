@@ -67,11 +67,11 @@ impl NoisyTable {
         for level in 0..tree.depth() {
             let mut sum = 0.0;
             for region in tree.level(level) {
-                let path = &tree.regions()[region].path;
-                let Some(rows) = rows.get(path) else { continue };
-                sum += cells.enter(region, path, rows, &sizes)?;
+                let path = tree.regions()[region].path.to_vec();
+                let Some(rows) = rows.get(&path) else { continue };
+                sum += cells.enter(region, &path, rows, &sizes)?;
                 if sum > largest {
-                    return Err(NoisyTableError::LargeCounts { path: path.clone(), largest });
+                    return Err(NoisyTableError::LargeCounts { path, largest });
                 }
             }
         }
@@ -123,19 +123,19 @@ fn public_totals(
 ) -> Result<PublicTotals, NoisyTableError> {
     let mut counts = Vec::with_capacity(tree.regions().len());
     for region in tree.regions() {
-        let path = || region.path.clone();
-        let Some(&groups) = totals.get(&region.path) else {
+        let path = region.path.to_vec();
+        let Some(&groups) = totals.get(&path) else {
             return match counts.as_slice() {
                 [root] if totals.len() == 1 => Ok(PublicTotals::Root(*root)),
-                _ => Err(NoisyTableError::MissingTotal { path: path() }),
+                _ => Err(NoisyTableError::MissingTotal { path }),
             };
         };
-        counts.push(whole(groups).ok_or_else(|| NoisyTableError::Total { path: path(), groups })?);
+        counts.push(whole(groups).ok_or_else(|| NoisyTableError::Total { path, groups })?);
     }
     for (region, &total) in tree.regions()[..tree.leaves().start].iter().zip(&counts) {
         let children = counts[region.children.clone()].iter().map(|&n| u128::from(n)).sum();
         if children != u128::from(total) {
-            let path = region.path.clone();
+            let path = region.path.to_vec();
             return Err(NoisyTableError::TotalsContradict { path, total, children });
         }
     }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::coco::Run;
+use crate::path::Path;
 use crate::privacy::{ShareError, rho_of_pure};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -34,7 +35,7 @@ fn the_levels_share_what_the_first_look_leaves() {
         let look = plan.first_look().unwrap();
         let leaves = (0..6u64).map(|leaf| {
             let path = (1..levels).map(|level| (leaf >> level.min(2)).to_string());
-            (path.chain([leaf.to_string()]).skip(1).collect(), 10u64)
+            (path.chain([leaf.to_string()]).skip(1).collect::<Path>(), 10u64)
         });
         let (tree, _) = Tree::from_leaves(levels - 1, leaves.collect()).unwrap();
         for seed in 0..20 {

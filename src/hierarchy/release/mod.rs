@@ -135,7 +135,8 @@ fn release_known<R: RandomWords + ?Sized>(
     drop(truth); // from here on everything is post-processing of what was released
     let (epsilons, measurements) = (measured.epsilons(), measured.take_kept());
     let evidence = evidence(plan, tree, measured);
-    let known = KnownRegions { tree, evidence, totals: Some(KnownTotals::Regions(&totals)) };
+    let totals = Some(KnownTotals::Regions(&totals));
+    let known = KnownRegions { tree, evidence, totals, threads };
     let consistent = plan.consistency().apply(known, observer);
     let histograms = consistent.histograms.into_iter().map(DpCoco::new).collect();
     Ok(Released { histograms, errors: vec![], epsilons, measurements })

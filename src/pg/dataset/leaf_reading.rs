@@ -19,6 +19,7 @@ use super::relation::{Relation, UsedColumn};
 use super::source::{Source, label, quoted};
 use crate::coco::Coco;
 use crate::hierarchy::Tree;
+use crate::path::Path;
 use crate::pg::errors::{Failure, Result, internal, too_many_regions};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use pgrx::spi::quote_identifier;
@@ -238,7 +239,7 @@ impl Reading for LeafReading {
         }
         let mut histograms = below(&within, counted.unwrap_or_else(|| leaves.histograms()));
         if depth == 0 && histograms.is_empty() {
-            histograms.push((vec![], Coco::default())); // the root is a leaf, also without rows
+            histograms.push((Path::default(), Coco::default())); // the root is a leaf, also without rows
         }
         let (tree, histograms) = Tree::from_leaves(depth, histograms).map_err(Failure::broken)?;
         Ok((tree.moved_below(&within), histograms))
@@ -246,7 +247,10 @@ impl Reading for LeafReading {
 }
 
 /// What belongs to the regions of a subtree, by their paths in it.
-pub(super) fn below<T>(root: &[String], regions: Vec<(Vec<String>, T)>) -> Vec<(Vec<String>, T)> {
-    let path = |path: Vec<String>| path.strip_prefix(root).map(<[String]>::to_vec);
-    regions.into_iter().filter_map(|(region, of)| Some((path(region)?, of))).collect()
+pub(super) fn below<T>(root: &[String], regions: Vec<(Path, T)>) -> Vec<(Path, T)> {
+    if root.is_empty() {
+        return regions;
+    }
+    let root = Path::from(root);
+    regions.into_iter().filter_map(|(path, of)| Some((path.below(&root)?, of))).collect()
 }

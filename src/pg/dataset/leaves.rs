@@ -15,12 +15,14 @@ use crate::counting::{
     RegionTallies, RowForm, TooManyRegions,
 };
 use crate::noise::words_from_system;
+use crate::path::Path;
 use crate::pg::errors::{Result, internal, too_many_regions};
 use crate::pg::server::settings::may_have_helper;
 use crate::pg::server::state::hash_memory;
 use crate::pg::server::temporary_file::BufferedFile;
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
+use std::iter::repeat;
 use std::ops::Range;
 
 /// What reading private rows can end with: regions are public.
@@ -59,7 +61,7 @@ impl Leaves {
 
     /// The root is a region, also without rows: for a hierarchy of nothing else.
     pub(crate) fn add_root(&mut self) -> RegionsFit {
-        self.tallies.number(vec![]).map(|_| ())
+        self.tallies.number(Path::default()).map(|_| ())
     }
 
     /// A row that is a group: the region's columns, then the size. A row without a region is no
@@ -78,10 +80,10 @@ impl Leaves {
     /// Error: they are too many.
     pub(crate) fn add_other(&mut self, name: &str) -> RegionsFit {
         let depth = self.regions.columns.len();
-        let known = self.tallies.regions().map(|(path, _)| path);
-        let above = known.flat_map(|path| (1..depth).map(|levels| path[..levels].to_vec()));
+        let known = self.tallies.regions().iter();
+        let above = known.flat_map(|path| (1..depth).map(|levels| path.above(levels)));
         let other = OtherRegions { name: name.to_string(), above: above.collect() };
-        for path in other.above.iter().chain([&vec![]]) {
+        for path in other.above.iter().chain([&Path::default()]) {
             self.tallies.number(other.below(path, depth))?;
         }
         self.regions.other = Some(other);
@@ -192,8 +194,8 @@ impl Leaves {
     }
 
     /// The regions so far, by path, each with its number.
-    pub(crate) fn regions(&self) -> Vec<(Vec<String>, u32)> {
-        self.tallies.regions().map(|(path, number)| (path.clone(), number)).collect()
+    pub(crate) fn regions(&self) -> Vec<(Path, u32)> {
+        self.tallies.regions().iter().cloned().zip(0..).collect()
     }
 
     /// Each region's histogram, by number.
@@ -360,19 +362,19 @@ const MOST_PRINTED: usize = 1 << 16;
 struct OtherRegions {
     name: String,
     /// The known regions between the root and the lowest level.
-    above: HashSet<Vec<String>>,
+    above: HashSet<Path>,
 }
 
 impl OtherRegions {
-    fn below(&self, path: &[String], depth: usize) -> Vec<String> {
-        let mut path = path.to_vec();
-        path.resize(depth, self.name.clone());
-        path
+    fn below(&self, path: &Path, depth: usize) -> Path {
+        path.names().chain(repeat(&*self.name)).take(depth).collect()
     }
 
-    fn of(&self, path: &[String]) -> Vec<String> {
-        let known = (0..path.len()).rev().find(|levels| self.above.contains(&path[..*levels]));
-        self.below(&path[..known.unwrap_or(0)], path.len())
+    fn of(&self, path: &Path) -> Path {
+        let depth = path.depth();
+        let mut above = (1..depth).rev().map(|levels| path.above(levels));
+        let known = above.find(|above| self.above.contains(above));
+        self.below(&known.unwrap_or_default(), depth)
     }
 }
 
@@ -420,8 +422,7 @@ impl RowRegions {
         bytes: GroupKey,
         tallies: &mut RegionTallies,
     ) -> std::result::Result<Option<u32>, TooManyRegions> {
-        let path: Option<Vec<String>> =
-            self.columns.clone().map(|column| row.name(column)).collect();
+        let path: Option<Path> = self.columns.clone().map(|column| row.name(column)).collect();
         let path = path.map(|path| match &self.other {
             Some(other) if !tallies.has(&path) => other.of(&path),
             _ => path,

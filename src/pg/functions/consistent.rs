@@ -8,6 +8,7 @@ use crate::hierarchy::{
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::select::read_rows;
+use crate::pg::values::path::PathArray;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -26,7 +27,7 @@ fn dp_hierarchy_consistent(
 ) -> Result<
     TableIterator<
         'static,
-        (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64)),
+        (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64)),
     >,
 > {
     let progress = Progress::start(Function::HierarchyConsistent, Phase::Reading);

@@ -246,7 +246,7 @@ fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
         .set_hint("The view dp.releases lists the stored releases.")
     })?;
     let depth = dataset.source.hierarchy.len();
-    let regions = read_regions(id)?.into_iter().filter(|(path, _)| path.len() == depth);
+    let regions = read_regions(id)?.into_iter().filter(|(path, _)| path.depth() == depth);
     let leaves = regions.map(|(path, histogram)| (path, histogram.histogram().clone()));
     let leaves = leaves.collect();
     let (tree, leaves) = Tree::from_leaves(depth, leaves).map_err(internal)?;

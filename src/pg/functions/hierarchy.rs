@@ -14,6 +14,7 @@ use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::{threads, with_own_search_path};
 use crate::pg::server::state::workers_of_session;
 use crate::pg::values::bound::{AUTO, Bound};
+use crate::pg::values::path::PathArray;
 use pgrx::prelude::*;
 use serde_json::{Map, json};
 
@@ -35,7 +36,7 @@ fn dp_hierarchy_release(
 ) -> Result<
     TableIterator<
         'static,
-        (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64)),
+        (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64)),
     >,
 > {
     let regions = with_own_search_path(|| {

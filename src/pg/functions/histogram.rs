@@ -4,6 +4,7 @@ use crate::charge::Receipt;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{Consistency, HistogramMechanism, Observer, estimator_names};
 use crate::noise::SystemWords;
+use crate::path::Path;
 use crate::pg::dataset::asked_part::check_no_part;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, internal, invalid, required};
@@ -149,7 +150,7 @@ fn dp_coco_histogram(
         asked.of_given(mechanism, part, |receipt, words| {
             let histogram = release(receipt, &truth, words, &progress);
             Ok(HierarchyRelease {
-                regions: vec![(vec![], histogram)],
+                regions: vec![(Path::default(), histogram)],
                 level_epsilons: vec![Some(epsilon)],
                 measurements: vec![],
                 selection: None,

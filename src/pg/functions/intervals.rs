@@ -8,11 +8,13 @@ use crate::coco::DpCoco;
 use crate::hierarchy::{
     Confidence, Interval, Mechanism, REPLICATES, RegionIntervals, Statistic, Tree, intervals,
 };
+use crate::path::Path;
 use crate::pg::errors::{Result, internal, invalid, not_carried_out, required};
 use crate::pg::release::published::Published;
 use crate::pg::server::catalog::execute;
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
+use crate::pg::values::path::PathArray;
 use pgrx::prelude::*;
 
 /// Post-processing: nothing private is read, nothing spent. Whoever may read what was released may
@@ -28,7 +30,7 @@ fn dp_hierarchy_intervals(
         'static,
         (
             name!(level, i32),
-            name!(path, Vec<String>),
+            name!(path, PathArray),
             name!(statistic, &'static str),
             name!(size, Option<i64>),
             name!(value, f64),
@@ -42,11 +44,12 @@ fn dp_hierarchy_intervals(
     let confidence = checked(confidence, simultaneous)?;
     let progress = Progress::start(Function::HierarchyIntervals, Phase::Checking);
     let (tree, bars) = bars_of_stored(&progress, &Published::find(dataset, release)?, confidence)?;
-    let paths: Vec<Vec<String>> = tree.regions().iter().map(|region| region.path.clone()).collect();
+    let paths: Vec<Path> = tree.regions().iter().map(|region| region.path.clone()).collect();
     Ok(TableIterator::new(paths.into_iter().zip(bars).flat_map(|(path, bars)| {
+        let (level, path) = (path.depth() as i32, PathArray::new(&path));
         rows(&bars).into_iter().map(move |(statistic, size, interval)| {
             let Interval { value, lower, upper } = interval;
-            (path.len() as i32, path.clone(), statistic, size, value, lower, upper)
+            (level, path.clone(), statistic, size, value, lower, upper)
         })
     })))
 }

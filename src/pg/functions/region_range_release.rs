@@ -106,7 +106,7 @@ fn weight(dataset: &Dataset, most: u32) -> Result<u32> {
 fn histograms(tree: &Tree, release: &RegionRelease, bounds: BinBounds) -> AllRegionRanges {
     let regions = tree.regions().iter().enumerate().map(|(region, of_tree)| {
         poll();
-        (of_tree.path.clone(), release.of_region(region, bounds))
+        (of_tree.path.to_vec(), release.of_region(region, bounds))
     });
     AllRegionRanges { regions: regions.collect() }
 }

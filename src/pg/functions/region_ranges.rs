@@ -243,7 +243,7 @@ fn answers(
         let deviation =
             |of_levels: &Vec<f64>| unit.amount(release.variance(region, of_levels).sqrt());
         RegionSums {
-            path: of_tree.path.clone(),
+            path: of_tree.path.to_vec(),
             sums: questions.iter().map(sum).collect(),
             deviations: variances.iter().map(deviation).collect(),
         }

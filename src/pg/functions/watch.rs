@@ -1,20 +1,21 @@
 //! What long functions over hierarchies tell while they run, and the rows that they return.
 
-use crate::coco::DpCoco;
 use crate::hierarchy::{Consistency, Mechanism, Observer, Tree};
+use crate::pg::release::stored::ReleasedRegions;
 use crate::pg::server::progress::{Phase, Progress};
+use crate::pg::values::path::PathArray;
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
 
-type ReleaseRow =
-    (name!(level, i32), name!(path, Vec<String>), name!(size, i64), name!(groups, i64));
+pub(super) type ReleaseRow =
+    (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64));
 
 /// The rows of a release, one region after the other.
-pub(crate) fn rows(regions: Vec<(Vec<String>, DpCoco)>) -> TableIterator<'static, ReleaseRow> {
+pub(crate) fn rows(regions: ReleasedRegions) -> TableIterator<'static, ReleaseRow> {
     TableIterator::new(regions.into_iter().flat_map(|(path, histogram)| {
-        let runs = histogram.histogram().runs().to_vec();
-        runs.into_iter()
-            .map(move |run| (path.len() as i32, path.clone(), run.size as i64, run.groups as i64))
+        let (level, path) = (path.depth() as i32, PathArray::new(&path));
+        let runs = histogram.into_runs().into_iter();
+        runs.map(move |run| (level, path.clone(), run.size as i64, run.groups as i64))
     }))
 }
 

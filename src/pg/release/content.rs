@@ -2,6 +2,7 @@
 
 use crate::coco::DpCoco;
 use crate::hierarchy::KeptNumbers;
+use crate::path::Path;
 use crate::pg::errors::{Result, internal};
 use crate::ranges::DpRanges;
 use serde::{Deserialize, Serialize};
@@ -177,9 +178,9 @@ pub(crate) struct StoredRectangle {
 }
 
 impl<'a> StoredRegion<'a> {
-    pub(super) fn new(path: &'a [String], histogram: &DpCoco) -> StoredRegion<'a> {
+    pub(super) fn new(path: &'a Path, histogram: &DpCoco) -> StoredRegion<'a> {
         StoredRegion {
-            path: path.iter().map(String::as_str).collect(),
+            path: path.names().collect(),
             histogram: histogram.histogram().to_bytes().into(),
         }
     }

@@ -3,6 +3,7 @@
 use super::stored::read_regions;
 use crate::coco::{Coco, DpCoco};
 use crate::hierarchy::{Mechanism, ReleaseRequest, Tree};
+use crate::path::Path;
 use crate::pg::errors::{Result, error, internal, unfit};
 use crate::pg::server::catalog::read_catalog;
 use crate::pg::server::select::{as_of_now, exists, read_rows};
@@ -121,10 +122,10 @@ impl Published {
     pub(crate) fn regions(&self) -> Result<(Tree, Vec<DpCoco>)> {
         let stored = read_regions(self.id)?;
         let root = &self.asked.within;
-        let below_root = stored.iter().filter_map(|(path, _)| path.strip_prefix(root.as_slice()));
-        let leaves = below_root.filter(|path| path.len() + 1 == self.levels);
-        let leaves: Vec<(Vec<String>, Coco)> =
-            leaves.map(|path| (path.to_vec(), Coco::default())).collect();
+        let root_path = Path::from(root.as_slice());
+        let below_root = stored.iter().filter_map(|(path, _)| path.below(&root_path));
+        let leaves = below_root.filter(|path| path.depth() + 1 == self.levels);
+        let leaves: Vec<(Path, Coco)> = leaves.map(|path| (path, Coco::default())).collect();
         let (tree, _) = Tree::from_leaves(self.levels - 1, leaves).map_err(internal)?;
         let tree = tree.moved_below(root);
         let paths = tree.regions().iter().map(|region| &region.path);

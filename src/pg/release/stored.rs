@@ -1,6 +1,7 @@
 //! Releases that are stored under a name, and served again without a charge.
 
 use crate::coco::DpCoco;
+use crate::path::Path;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::ledger::account::Promise;
@@ -14,7 +15,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 /// The regions of a release, level by level: their paths and histograms.
-pub(crate) type ReleasedRegions = Vec<(Vec<String>, DpCoco)>;
+pub(crate) type ReleasedRegions = Vec<(Path, DpCoco)>;
 
 /// A region's path, and the sums of ranges with their standard deviations.
 pub(super) type StoredAnswers = (Vec<String>, Vec<f64>, Vec<f64>);
@@ -200,7 +201,8 @@ pub(crate) fn read_regions(id: i64) -> Result<ReleasedRegions> {
         format!("SELECT path, histogram FROM dp.release_region WHERE release = {id} ORDER BY n");
     let mut regions = Vec::new();
     read_catalog(&sql, |row| {
-        regions.push((row.get(1).unwrap_or_default(), row.get(2).unwrap_or_default()));
+        let path: Vec<String> = row.get(1).unwrap_or_default();
+        regions.push((path.into(), row.get(2).unwrap_or_default()));
         Ok(())
     })?;
     Ok(regions)

@@ -10,6 +10,7 @@ pub(super) mod interval;
 mod jsonb;
 pub(super) mod jsonb_argument;
 mod numeric;
+pub(super) mod path;
 pub(super) mod running;
 pub(super) mod stored;
 mod types;

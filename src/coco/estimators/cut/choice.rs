@@ -22,8 +22,8 @@ use crate::coco::estimators::profile::Profile;
 /// How much larger the error of rows is than that of smoothed columns where there are `density`
 /// groups per size: for one size, and as a multiple of t.
 fn saving(density: f64, scale: f64) -> f64 {
-    let columns = (density / (scale * scale)).powf(0.25).min(1.0);
-    let rows = (density * density / scale).cbrt().min(density);
+    let columns = (density.sqrt() / scale).sqrt().min(1.0);
+    let rows = if density * scale > 1.0 { (density * density / scale).cbrt() } else { density };
     rows - columns
 }
 

@@ -18,7 +18,7 @@ use super::prior::Smoothed;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::push_columns;
 use crate::coco::estimators::node::NoisyNode;
-use crate::fit::{Forward, Marginal, MonotoneSequence, isotonic_l1};
+use crate::fit::{Forward, Marginal, MonotoneSequence, Room, isotonic_l1};
 
 /// More columns or rows than these are fitted without inference.
 const MOST_PLACES: u64 = 1 << 15;
@@ -71,10 +71,14 @@ struct RowSizes {
 impl NoisyNumbers<'_> {
     /// `None` where nothing that is possible comes near the numbers.
     pub(super) fn estimate(&self, smoothed: Option<&Smoothed>) -> Option<Estimate> {
+        Room::with(|room| self.estimate_in(smoothed, room))
+    }
+
+    fn estimate_in(&self, smoothed: Option<&Smoothed>, room: &mut Room) -> Option<Estimate> {
         let node = self.node;
         let columns = match smoothed {
             Some(smoothed) => Columns::Smoothed(smoothed),
-            None => self.passed_columns()?,
+            None => self.passed_columns(room)?,
         };
         // of count, count - 1, ..., 0 groups above the cut
         let least = node.groups as i64 - self.rows.len() as i64;
@@ -86,14 +90,14 @@ impl NoisyNumbers<'_> {
                 (least..).take(count).map(|c| smoothed.ln_last(c, observed, node.scale)).collect()
             }
         };
-        let RowSizes { sizes, ln_begins } = self.sizes(&ln_begins)?;
+        let RowSizes { sizes, ln_begins } = self.sizes(&ln_begins, room)?;
         let values = match &columns {
             Columns::Passed(forward, steps) => {
                 let begins = self.begins();
                 let chain = self.chain_of_columns(steps, &begins);
                 // without rows all groups may be below the cut
                 let end = (!self.rows.is_empty()).then_some((least, ln_begins.as_slice()));
-                let values = chain.posterior(forward, end)?.values;
+                let values = chain.posterior(forward, end, room)?.values;
                 values.iter().filter_map(|value| value.median).collect()
             }
             Columns::Smoothed(smoothed) => smoothed.values.clone(),
@@ -127,7 +131,7 @@ impl NoisyNumbers<'_> {
         }
     }
 
-    fn passed_columns(&self) -> Option<Columns<'static>> {
+    fn passed_columns(&self, room: &mut Room) -> Option<Columns<'static>> {
         let fit = isotonic_l1(self.columns).values;
         let fit: Vec<i64> = fit.iter().map(|value| self.node.clamped(*value) as i64).collect();
         let begins = self.begins();
@@ -136,8 +140,8 @@ impl NoisyNumbers<'_> {
         let mut windows = self.chain_of_columns(&steps, &begins).windows();
         for round in 1.. {
             let chain = self.chain_of_columns(&steps, &begins);
-            let forward = chain.forward(windows)?;
-            let posterior = chain.posterior(&forward, None)?;
+            let forward = chain.forward(windows, room)?;
+            let posterior = chain.posterior(&forward, None, room)?;
             if posterior.settled && round >= ROUNDS {
                 return Some(Columns::Passed(forward, steps));
             }
@@ -149,7 +153,7 @@ impl NoisyNumbers<'_> {
     }
 
     /// `ln_begins`: what the columns say of each number of groups at or above the cut.
-    fn sizes(&self, ln_begins: &[f64]) -> Option<RowSizes> {
+    fn sizes(&self, ln_begins: &[f64], room: &mut Room) -> Option<RowSizes> {
         if self.rows.is_empty() {
             return Some(RowSizes::default());
         }
@@ -174,8 +178,8 @@ impl NoisyNumbers<'_> {
                 begins: ln_begins,
                 weights: &expected.weights(),
             };
-            let forward = chain.forward(windows.unwrap_or_else(|| chain.windows()))?;
-            let posterior = chain.posterior(&forward, None)?;
+            let forward = chain.forward(windows.unwrap_or_else(|| chain.windows()), room)?;
+            let posterior = chain.posterior(&forward, None, room)?;
             if posterior.settled && round >= ROUNDS {
                 let size = |value: &Marginal| Some((value.median? as u64, value.variance));
                 let sizes = posterior.values.iter().filter_map(size).collect();

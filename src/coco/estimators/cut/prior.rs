@@ -22,7 +22,7 @@
 
 use crate::coco::estimators::node::NoisyNode;
 use crate::coco::estimators::profile::Profile;
-use crate::fit::{LaplaceNoise, Normal, Walk, WalkMedians, isotonic_l1};
+use crate::fit::{LaplaceNoise, Normal, Walk, WalkMedians, isotonic_l1, log_likelihoods};
 
 /// The values of d. The last leaves the columns as they are measured.
 const DIFFERENCES: [f64; 10] = [0.0, 0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 16.0, 256.0, 1e6];
@@ -87,26 +87,35 @@ impl ColumnPrior {
         let (least, most) = (-far, (node.groups as i64).saturating_add(far));
         let noisy: Vec<i64> = noisy.iter().map(|value| (*value).clamp(least, most)).collect();
         let noise = LaplaceNoise { scale: node.scale, variance: node.variance };
-        let likelihood = |difference| self.walk(node, difference).log_likelihood(&noisy, noise);
-        let mut most_likely = (f64::NEG_INFINITY, 0.0);
-        for difference in DIFFERENCES {
-            let likelihood = likelihood(difference);
-            if likelihood >= most_likely.0 {
-                most_likely = (likelihood, difference);
+        let beyond = self.beyond;
+        let end = (node.groups as f64 - beyond, self.variances(beyond));
+        let steps = self.of_size.iter().map(|&mean| (mean, self.variances(mean)));
+        let likelihoods = log_likelihoods(steps, end, &noisy, noise);
+        let mut most_likely = 0;
+        for (number, likelihood) in likelihoods.iter().enumerate() {
+            if *likelihood >= likelihoods[most_likely] {
+                most_likely = number;
             }
         }
-        let WalkMedians { medians, last } = self.walk(node, most_likely.1).medians(&noisy, noise);
+        let steps = self
+            .of_size
+            .iter()
+            .map(|&mean| Normal { mean, variance: self.variance(mean, DIFFERENCES[most_likely]) });
+        let walk = Walk {
+            steps: steps.collect(),
+            end: Normal { mean: end.0, variance: end.1[most_likely] },
+        };
+        let WalkMedians { medians, last } = walk.medians(&noisy, noise);
         Smoothed { values: isotonic_l1(&medians).values, last }
     }
 
-    fn walk(&self, node: &NoisyNode, difference: f64) -> Walk {
-        let step =
-            |&mean: &f64| Normal { mean, variance: mean + self.share + difference * mean * mean };
-        let beyond = step(&self.beyond);
-        Walk {
-            steps: self.of_size.iter().map(step).collect(),
-            end: Normal { mean: node.groups as f64 - beyond.mean, variance: beyond.variance },
-        }
+    fn variances(&self, mean: f64) -> [f64; DIFFERENCES.len()] {
+        DIFFERENCES.map(|difference| self.variance(mean, difference))
+    }
+
+    /// Of the number of groups of a size of which so many are expected.
+    fn variance(&self, mean: f64, difference: f64) -> f64 {
+        mean + self.share + difference * mean * mean
     }
 }
 

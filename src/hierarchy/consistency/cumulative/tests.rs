@@ -3,6 +3,7 @@
 use super::relaxation::{LARGEST_MISS, RELATIVE_GAP};
 use super::*;
 use crate::hierarchy::consistency::noisy_counts::{NoisyTarget, Weights, transposed};
+use crate::path::Path;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -18,7 +19,7 @@ struct Case {
 }
 
 fn tree(depth: usize, leaves: impl IntoIterator<Item = Vec<u8>>) -> Tree {
-    let named = |path: Vec<u8>| path.iter().map(|name| format!("{name:03}")).collect();
+    let named = |path: Vec<u8>| path.iter().map(|name| format!("{name:03}")).collect::<Path>();
     let leaves = leaves.into_iter().map(|path| (named(path), ())).collect();
     Tree::from_leaves(depth, leaves).unwrap().0
 }

@@ -175,6 +175,15 @@ fn squares_apart(
     squares.iter().enumerate().map(|(stretch, square)| square / width(stretch)).collect()
 }
 
+/// What an estimate says by itself, as steps.
+pub(super) fn of_estimate(estimate: &Estimate) -> Vec<Step> {
+    steps(own_parts(estimate))
+}
+
+fn own_parts(estimate: &Estimate) -> impl Iterator<Item = (u64, u128)> + Clone {
+    estimate.runs().iter().map(|run| (run.size, u128::from(run.groups) * PARTS))
+}
+
 /// Of all children: sizes in ascending order with how much there is of each, and the variances.
 fn sum(children: &[Curve]) -> (Vec<(u64, u128)>, Vec<f64>) {
     let mut parts: Vec<(u64, u128)> = Vec::new();
@@ -185,8 +194,19 @@ fn sum(children: &[Curve]) -> (Vec<(u64, u128)>, Vec<f64>) {
         variances.iter_mut().zip(&child.variances).for_each(|(sum, variance)| *sum += variance);
         parts.extend(child.parts());
     }
-    parts.sort_by_key(|(size, _)| *size);
+    parts.sort_unstable_by_key(|(size, _)| *size);
+    parts.dedup_by(|next, last| {
+        let same = next.0 == last.0;
+        last.1 += if same { next.1 } else { 0 };
+        same
+    });
     (parts, variances)
+}
+
+impl AsRef<[Step]> for Curve {
+    fn as_ref(&self) -> &[Step] {
+        &self.steps
+    }
 }
 
 impl Curve {
@@ -196,7 +216,7 @@ impl Curve {
         let densities = densities(estimate, noise.max_size);
         let variances = |noise: CutNoise| densities.iter().map(move |d| noise.variance_at(*d));
         let as_part = variances(CutNoise { smoothed: false, ..noise });
-        let own = estimate.runs().iter().map(|run| (run.size, u128::from(run.groups) * PARTS));
+        let own = own_parts(estimate);
         if children.is_empty() {
             return Curve { steps: steps(own), variances: as_part.collect() };
         }
@@ -231,10 +251,6 @@ impl Curve {
         Curve { steps: steps(parts.into_iter()), variances }
     }
 
-    pub(super) fn steps(&self) -> &[Step] {
-        &self.steps
-    }
-
     /// The nearest whole numbers of groups.
     pub(super) fn histogram(&self) -> Coco {
         let mut below = 0;
@@ -243,7 +259,7 @@ impl Curve {
             below += groups;
             Run { size: step.size, groups }
         });
-        runs.filter(|run| run.groups > 0).collect()
+        Coco::from_ascending(runs)
     }
 
     /// Sizes and how much there is of each.

@@ -15,10 +15,14 @@ use super::method::ConsistencyMethod;
 use crate::coco::{Coco, Estimate, Estimator};
 use crate::hierarchy::observer::Observer;
 use crate::hierarchy::tree::Tree;
-use crate::work::poll;
-use curve::Curve;
+use crate::work::{poll, share};
+use curve::{Curve, of_estimate};
 use merge::match_and_merge;
 use sharing::shared;
+use std::num::NonZeroUsize;
+
+/// To join what is known of a region with one run of a child takes about as long as so many draws.
+const DRAWS_PER_RUN: u64 = 4;
 
 /// Sizes merged by inverse variance.
 pub(super) struct Matching;
@@ -52,7 +56,7 @@ impl ConsistencyMethod for Matching {
         let tree = known.tree;
         Consistent::exactly(match known.evidence {
             Evidence::Estimates { estimates, cut_noise: Some(noise) } => {
-                combined(tree, &noise, &estimates, observer)
+                combined(tree, &noise, &estimates, known.threads, observer)
             }
             _ => matched(tree, known.estimates(), Merge::Weighted, observer),
         })
@@ -106,31 +110,74 @@ pub fn matched(
 }
 
 /// One histogram per region from estimates by the cut. `noise`: of each level that is measured.
+/// The regions of a level are shared by so many threads.
+///
+/// Curves of leaves are made where they are needed, and twice: there may be millions of them.
 fn combined(
     tree: &Tree,
     noise: &[Option<CutNoise>],
     estimates: &[Estimate],
+    threads: NonZeroUsize,
     observer: &mut dyn Observer,
 ) -> Vec<Coco> {
-    let mut curves = vec![Curve::default(); estimates.len()];
-    for (level, noise) in noise.iter().enumerate().rev() {
-        for region in tree.level(level) {
+    let leaves = tree.leaves();
+    let children = |region: usize| tree.regions()[region].children.clone();
+    let work = |region: usize| {
+        let runs = |child: usize| estimates[child].runs().len() as u64 + 1;
+        DRAWS_PER_RUN * children(region).map(runs).sum::<u64>()
+    };
+    let of_leaf = |leaf: usize| {
+        poll();
+        noise[tree.depth() - 1]
+            .map_or_else(Curve::default, |noise| Curve::new(&estimates[leaf], noise, &[]))
+    };
+    let mut curves = vec![Curve::default(); leaves.start];
+    for level in (0..tree.depth() - 1).rev() {
+        let regions = tree.level(level);
+        let works: Vec<u64> = regions.clone().map(work).collect();
+        let known = &curves;
+        let joined = share(&works, threads, |place| {
             poll();
-            let children = &curves[tree.regions()[region].children.clone()];
-            curves[region] = match noise {
-                Some(noise) => Curve::new(&estimates[region], *noise, children),
-                None => Curve::of_children(children),
+            let region = regions.start + place;
+            let below = children(region);
+            let made: Vec<Curve>;
+            let below = if below.end > leaves.start {
+                made = below.map(of_leaf).collect();
+                &made[..]
+            } else {
+                &known[below]
             };
-        }
+            match noise[level] {
+                Some(noise) => Curve::new(&estimates[region], noise, below),
+                None => Curve::of_children(below),
+            }
+        });
+        curves.splice(regions, joined);
+    }
+    if leaves.start == 0 {
+        return vec![of_leaf(0).histogram()];
     }
     let mut histograms = vec![curves[0].histogram()];
-    for parent in 0..tree.leaves().start {
-        poll();
+    for level in 0..tree.depth() - 1 {
+        let regions = tree.level(level);
+        let works: Vec<u64> = regions.clone().map(work).collect();
+        let known = &histograms;
+        let shares = share(&works, threads, |place| {
+            poll();
+            let region = regions.start + place;
+            let below = children(region);
+            if below.end > leaves.start {
+                let steps = below.map(|leaf| of_estimate(&estimates[leaf]));
+                shared(&known[region], &steps.collect::<Vec<_>>())
+            } else {
+                shared(&known[region], &curves[below])
+            }
+        });
         // they follow on those of the parents before
-        let children = &curves[tree.regions()[parent].children.clone()];
-        let shares = shared(&histograms[parent], children);
-        histograms.extend(shares);
-        observer.parent_matched();
+        for of_parent in shares {
+            histograms.extend(of_parent);
+            observer.parent_matched();
+        }
     }
     histograms
 }

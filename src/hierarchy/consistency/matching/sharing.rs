@@ -10,7 +10,7 @@
 //! proportion to these numbers, as by Kuo et al., the error below the root was up to 5 % larger;
 //! without the fractions of groups in the curves up to 20 %.)
 
-use super::curve::{Curve, Step};
+use super::curve::Step;
 use crate::coco::{Coco, Run};
 use crate::work::done;
 use std::cmp::Reverse;
@@ -19,11 +19,12 @@ use std::collections::BinaryHeap;
 /// To weigh a claim against others takes about as long as so many draws.
 const DRAWS_PER_CLAIM: u64 = 10;
 
-/// One histogram per child. They sum to the region's; each has as many groups as its curve, and
-/// these together as many as the region.
-pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
+/// One histogram per child, from the steps of its curve. They sum to the region's; each has as many
+/// groups as its curve, and these together as many as the region.
+pub(super) fn shared(region: &Coco, children: &[impl AsRef<[Step]>]) -> Vec<Coco> {
     let mut shares: Vec<Vec<Run>> = vec![Vec::new(); children.len()];
-    let mut cursors: Vec<CurveCursor> = children.iter().map(CurveCursor::new).collect();
+    let mut cursors: Vec<CurveCursor> =
+        children.iter().map(|steps| CurveCursor::new(steps.as_ref())).collect();
     let mut by_size: BinaryHeap<Reverse<(u64, usize)>> = cursors
         .iter()
         .enumerate()
@@ -49,7 +50,10 @@ pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
             let taken = allot(&claims, places);
             for (&child, groups) in holders.iter().zip(taken) {
                 if groups > 0 {
-                    shares[child].push(Run { size: run.size, groups });
+                    match shares[child].last_mut() {
+                        Some(last) if last.size == run.size => last.groups += groups,
+                        _ => shares[child].push(Run { size: run.size, groups }),
+                    }
                     cursors[child].take(groups);
                     places -= groups;
                 }
@@ -57,7 +61,7 @@ pub(super) fn shared(region: &Coco, children: &[Curve]) -> Vec<Coco> {
             }
         }
     }
-    shares.into_iter().map(|runs| runs.into_iter().collect()).collect()
+    shares.into_iter().map(|runs| Coco::from_ascending(runs.into_iter())).collect()
 }
 
 /// A child's groups that have no place yet, the smallest first.
@@ -71,8 +75,7 @@ struct CurveCursor<'a> {
 }
 
 impl<'a> CurveCursor<'a> {
-    fn new(curve: &'a Curve) -> CurveCursor<'a> {
-        let steps = curve.steps();
+    fn new(steps: &'a [Step]) -> CurveCursor<'a> {
         let mut cursor =
             CurveCursor { rest: steps, placed: 0, reached: Step::default(), ahead: steps };
         cursor.take(0);
@@ -179,6 +182,7 @@ fn level(claims: &[Claim], places: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::curve::Curve;
     use super::super::curve::tests::curve;
     use super::*;
     use proptest::prelude::*;

@@ -6,6 +6,7 @@ use super::relaxation::*;
 use super::*;
 use crate::hierarchy::consistency::noisy_counts::{LARGEST_SUM, NoisyTarget, Weights};
 use crate::hierarchy::tree::Tree;
+use crate::path::Path;
 use crate::work::watched;
 use proptest::prelude::*;
 use rand::Rng;
@@ -14,7 +15,7 @@ use rand_chacha::rand_core::SeedableRng;
 use std::collections::BTreeSet;
 
 pub(in crate::hierarchy) fn tree(depth: usize, leaves: impl IntoIterator<Item = Vec<u16>>) -> Tree {
-    let named = |path: Vec<u16>| path.iter().map(|name| format!("{name:05}")).collect();
+    let named = |path: Vec<u16>| path.iter().map(|name| format!("{name:05}")).collect::<Path>();
     let leaves = leaves.into_iter().map(|path| (named(path), ())).collect();
     Tree::from_leaves(depth, leaves).unwrap().0
 }

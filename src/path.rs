@@ -1,0 +1,129 @@
+//! The path of a region: the names of the regions that it lies in, from below the root, and its own.
+//!
+//! There may be millions of them, and most work with them is to compare them. So a path is one text,
+//! each name followed by a NUL, which no text of PostgreSQL holds: paths are in the order of their
+//! names, and a region lies in another if its path begins with that of the other.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// In the order of the names, one after the other.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Path(Box<str>);
+
+const END: char = '\0';
+
+impl Path {
+    /// From below the root on.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.split_terminator(END)
+    }
+
+    /// The number of names: 0 for the root.
+    pub fn depth(&self) -> usize {
+        self.as_bytes().iter().filter(|byte| **byte == END as u8).count()
+    }
+
+    /// Different for different paths.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// The bytes of all names.
+    pub fn name_bytes(&self) -> usize {
+        self.0.len() - self.depth()
+    }
+
+    pub fn to_vec(&self) -> Vec<String> {
+        self.names().map(String::from).collect()
+    }
+
+    /// Whether it is `other` or lies in it.
+    pub fn is_within(&self, other: &Path) -> bool {
+        self.0.starts_with(&*other.0)
+    }
+
+    /// So many of the first names, which it has.
+    pub fn above(&self, depth: usize) -> Path {
+        let ends = self.0.match_indices(END).map(|(place, _)| place + 1);
+        let end = depth.checked_sub(1).map_or(Some(0), |names| ends.skip(names).next());
+        Path(self.0[..end.unwrap_or(self.0.len())].into())
+    }
+
+    /// From below `root` on, if it lies in that.
+    pub fn below(&self, root: &Path) -> Option<Path> {
+        self.0.strip_prefix(&*root.0).map(|rest| Path(rest.into()))
+    }
+
+    /// The same below `root`.
+    pub fn moved_below(&self, root: &Path) -> Path {
+        Path([&*root.0, &*self.0].concat().into())
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Path {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Path {
+        let mut path = String::new();
+        for name in names {
+            // of other than PostgreSQL's texts
+            path.extend(name.as_ref().chars().filter(|c| *c != END));
+            path.push(END);
+        }
+        Path(path.into())
+    }
+}
+
+impl From<Vec<String>> for Path {
+    fn from(names: Vec<String>) -> Path {
+        names.iter().collect()
+    }
+}
+
+impl From<&[String]> for Path {
+    fn from(names: &[String]) -> Path {
+        names.iter().collect()
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn names() -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec(prop::sample::select(vec!["", "a", "b", "ab", "a b", "ä"]), 0..4)
+            .prop_map(|names| names.into_iter().map(String::from).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn paths_are_as_lists_of_names(a in names(), b in names(), levels in 0usize..4) {
+            let paths = [&a, &b].map(|names| Path::from(names.as_slice()));
+            prop_assert_eq!(paths[0].to_vec(), a.clone());
+            prop_assert_eq!(paths[0].depth(), a.len());
+            prop_assert_eq!(paths[0].name_bytes(), a.iter().map(String::len).sum::<usize>());
+            prop_assert_eq!(paths[0].cmp(&paths[1]), a.cmp(&b));
+            prop_assert_eq!(paths[0] == paths[1], a == b);
+            prop_assert_eq!(paths[0].is_within(&paths[1]), a.starts_with(&b));
+            let below = a.strip_prefix(b.as_slice()).map(Path::from);
+            prop_assert_eq!(paths[0].below(&paths[1]), below);
+            prop_assert_eq!(paths[0].moved_below(&paths[1]).to_vec(), [b, a.clone()].concat());
+            let levels = levels.min(a.len());
+            prop_assert_eq!(paths[0].above(levels).to_vec(), &a[..levels]);
+        }
+    }
+
+    #[test]
+    fn the_root_is_not_a_region_without_a_name() {
+        let nameless = Path::from(vec![String::new()]);
+        assert_ne!(nameless, Path::default());
+        assert_eq!(nameless.depth(), 1);
+        assert_eq!(Path::from(vec!["a\0b".to_string()]), Path::from(vec!["ab".to_string()]));
+    }
+}
