@@ -1,6 +1,6 @@
 //! A noisy histogram with the uncertainty of each group's size, which merging needs.
 
-use super::histogram::{Coco, DpCoco, Run};
+use super::histogram::{Coco, DpCoco, Run, exactly};
 
 /// `groups` groups whose size is estimated as `size` with this variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +28,7 @@ impl Estimate {
             }
             alike
         });
-        Estimate { runs }
+        Estimate { runs: exactly(runs) }
     }
 
     pub fn runs(&self) -> &[EstimatedRun] {

@@ -27,6 +27,12 @@ pub struct Coco {
     runs: Vec<Run>,
 }
 
+/// The same in no more memory than they need: there may be millions of lists. A copy leaves a hole
+/// that the next one fits into; to shrink each would leave millions that nothing does.
+pub(crate) fn exactly<T: Copy>(list: Vec<T>) -> Vec<T> {
+    if list.len() == list.capacity() { list } else { list.as_slice().to_vec() }
+}
+
 /// A histogram that satisfies differential privacy, safe to publish. Only a mechanism makes one
 /// from an exact histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,14 +57,12 @@ impl Coco {
             left -= groups;
             (groups > 0).then_some(Run { size, groups })
         });
-        Coco { runs: runs.collect() }
+        Coco { runs: exactly(runs.collect()) }
     }
 
     /// Of the groups of all these histograms.
     pub(crate) fn sum(histograms: &[Coco]) -> Coco {
-        let mut sum = Coco::from_ascending(merged(histograms).into_iter());
-        sum.runs.shrink_to_fit(); // there was room for sizes that none have in common
-        sum
+        Coco::from_ascending(merged(histograms).into_iter())
     }
 
     pub fn runs(&self) -> &[Run] {

@@ -110,6 +110,7 @@ impl RegionTallies {
 
     /// The histograms of all regions, with their paths.
     pub fn histograms(self) -> RegionHistograms {
+        drop(self.numbers); // as large as what follows
         let histograms = self.tallies.histograms(self.paths.len());
         self.paths.into_iter().zip(histograms).collect()
     }

@@ -143,7 +143,7 @@ impl Walk {
                 after[i - 1] = after[i].and(seen[i]).before(self.steps[i]);
             }
         }
-        let (mut medians, mut grid) = (Vec::with_capacity(seen.len()), DensityGrid::default());
+        let (mut medians, mut grid) = (Vec::with_capacity(seen.len()), DensityGrid::new());
         let (mut at, mut last) = (START, START);
         for i in 0..seen.len() {
             last = at.after(self.steps[i]);
@@ -260,13 +260,17 @@ struct Mode {
 
 /// A density at points with equal spacing, as multiples of that at the mode: those below it and
 /// those above it, from there on.
-#[derive(Default)]
 struct DensityGrid {
     below: Vec<f64>,
     above: Vec<f64>,
 }
 
 impl DensityGrid {
+    /// For most densities with room enough.
+    fn new() -> DensityGrid {
+        DensityGrid { below: Vec::with_capacity(64), above: Vec::with_capacity(64) }
+    }
+
     /// In the points' order.
     fn weights(&self) -> impl Iterator<Item = f64> + '_ {
         self.below.iter().rev().chain([&1.0]).chain(&self.above).copied()

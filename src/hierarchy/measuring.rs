@@ -112,17 +112,18 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
             }
         }
         let keep = plan.keeps_measurements();
-        for (unmeasured, (region, numbers)) in
-            regions.iter().zip(measure_regions(&regions, keep, words, threads, observer))
-        {
-            let (region_number, scale) = (measured.len(), unmeasured.scale());
-            kept.extend(numbers.into_iter().map(|numbers| KeptNumbers {
-                region: region_number,
-                first_look: false,
-                scale,
-                numbers,
-            }));
-            measured.push(region);
+        for regions in regions.chunks(MOST_AT_ONCE) {
+            let of_regions = measure_regions(regions, keep, words, threads, observer);
+            for (unmeasured, (region, numbers)) in regions.iter().zip(of_regions) {
+                let (region_number, scale) = (measured.len(), unmeasured.scale());
+                kept.extend(numbers.into_iter().map(|numbers| KeptNumbers {
+                    region: region_number,
+                    first_look: false,
+                    scale,
+                    numbers,
+                }));
+                measured.push(region);
+            }
         }
         for &(level, measurement) in together {
             let variance =
@@ -133,6 +134,9 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
     }
     Ok(MeasuredRegions { regions: measured, levels, kept })
 }
+
+/// So many regions at a time, or what they come to would be held twice, and a key for each of them.
+const MOST_AT_ONCE: usize = 1 << 17;
 
 /// What is released of the regions above those that are to be measured.
 #[derive(Default)]

@@ -8,6 +8,7 @@ use super::pace::{poll, watched};
 use std::cmp::Reverse;
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,6 +18,10 @@ use std::time::Duration;
 
 /// The work for which one more thread is worth starting: some milliseconds, if a unit is a draw.
 const WORK_PER_THREAD: u64 = 1 << 17;
+
+/// A bundle takes further jobs until its work is this, or a part of each thread's share of all.
+const ENOUGH: u64 = 1 << 14;
+const BUNDLES_PER_THREAD: u64 = 64;
 
 /// Between two polls while the last jobs are waited for.
 const WAIT: Duration = Duration::from_millis(2);
@@ -40,12 +45,14 @@ pub fn share<T: Send>(
     let others = (threads.get() - 1)
         .min(work.len().saturating_sub(1))
         .min(usize::try_from(all / WORK_PER_THREAD).unwrap_or(usize::MAX));
-    let mut order: Vec<usize> = (0..work.len()).collect();
-    order.sort_by_key(|&number| Reverse(work[number]));
+    let bundles = bundles(work, all / (BUNDLES_PER_THREAD * threads.get() as u64));
+    let mut order: Vec<usize> = (0..bundles.len()).collect();
+    order.sort_by_key(|&bundle| Reverse(bundles[bundle].work));
     let queue = Queue { order, taken: AtomicUsize::new(0), stopped: AtomicBool::new(false) };
+    let job = |bundle: usize| bundles[bundle].jobs.clone().map(&job).collect::<Vec<T>>();
     let (sender, receiver) = channel();
 
-    let done = thread::scope(|scope| {
+    let mut done = thread::scope(|scope| {
         let _stop = queue.stop_on_unwinding();
         let signals = Signals::block();
         for _ in 0..others {
@@ -74,9 +81,32 @@ pub fn share<T: Send>(
             }
         }
     });
-    let mut results: Vec<Option<T>> = work.iter().map(|_| None).collect();
-    done.into_iter().for_each(|(number, result)| results[number] = Some(result));
-    results.into_iter().flatten().collect() // all are there
+    done.sort_unstable_by_key(|(bundle, _)| *bundle);
+    let mut results = Vec::with_capacity(work.len());
+    done.into_iter().for_each(|(_, of_bundle)| results.extend(of_bundle));
+    results
+}
+
+/// Jobs that one thread does in turn, and how much there is to do for all of them.
+struct Bundle {
+    jobs: Range<usize>,
+    work: u64,
+}
+
+/// Jobs in their order, in bundles of at least so much work, or [`ENOUGH`].
+fn bundles(work: &[u64], least: u64) -> Vec<Bundle> {
+    let least = least.min(ENOUGH);
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for (job, &work) in work.iter().enumerate() {
+        match bundles.last_mut() {
+            Some(last) if last.work < least => {
+                last.jobs.end = job + 1;
+                last.work = last.work.saturating_add(work);
+            }
+            _ => bundles.push(Bundle { jobs: job..job + 1, work }),
+        }
+    }
+    bundles
 }
 
 struct Queue {

@@ -12,6 +12,7 @@ use crate::fit::isotonic_l1;
 use crate::work::done;
 use std::cell::Cell;
 use std::f64::consts::LN_2;
+use std::mem::take;
 
 /// The sum of a place's ways in its unit, as a power of two.
 const LARGE: i32 = 896;
@@ -108,6 +109,8 @@ pub(crate) struct Room {
     ways: Vec<f64>,
     later: Vec<f64>,
     joint: Vec<f64>,
+    /// Those of a [`Forward`] that is needed no more.
+    spare: [Vec<f64>; 2],
 }
 
 /// What is kept for the next sequence, in cells: more is seldom needed, and would be held for good.
@@ -122,13 +125,18 @@ impl Room {
     pub(crate) fn with<T>(work: impl FnOnce(&mut Room) -> T) -> T {
         let mut room = KEPT.take();
         let result = work(&mut room);
-        let Room { weighing, resized, ways, later, joint } = &room;
+        let Room { weighing, resized, ways, later, joint, spare: [spare, other_spare] } = &room;
         let [powers, others] = weighing.of_windows();
-        let all = [powers, others, resized, ways, later, joint];
+        let all = [powers, others, resized, ways, later, joint, spare, other_spare];
         if all.iter().all(|cells| cells.capacity() <= MOST_KEPT) {
             KEPT.set(room);
         }
         result
+    }
+
+    /// Takes the memory of what is needed no more.
+    pub(crate) fn reuse(&mut self, forward: Forward) {
+        self.spare = [forward.ways, forward.weights];
     }
 }
 
@@ -211,7 +219,11 @@ impl MonotoneSequence<'_> {
             Some(*sum - window.cells)
         };
         let starts: Vec<usize> = windows.0.iter().scan(0, start).collect();
-        let mut ways = vec![0.0; windows.cells()];
+        let [mut ways, mut weights] = take(&mut room.spare);
+        ways.clear();
+        ways.resize(windows.cells(), 0.0);
+        weights.clear();
+        weights.reserve(ways.len());
         let mut rest = ways.as_mut_slice();
         // of the place before: its ways, their sum, and the logarithm of their unit
         let mut before: Option<(Window, &[f64], f64, f64)> = None;
@@ -219,7 +231,6 @@ impl MonotoneSequence<'_> {
         let mut kernels = Kernels::new(self);
         let Room { weighing, resized: room, .. } = room;
         weighing.begin(self.weights, self.scale);
-        let mut weights = Vec::with_capacity(windows.cells());
         let mut ln_units = Vec::with_capacity(starts.len());
         for (place, &window) in windows.0.iter().enumerate() {
             done((window.cells / CELLS_PER_UNIT) as u64 + 1);
@@ -286,7 +297,7 @@ impl MonotoneSequence<'_> {
         let mut ln_waiting = forward.ln_nothing;
         let mut ln_unit = 0.0;
         let mut kernels = Kernels::new(self);
-        let Room { weighing, resized: room, ways, later, joint } = room;
+        let Room { weighing, resized: room, ways, later, joint, .. } = room;
         weighing.begin(self.weights, self.scale);
         later.clear();
         for place in (0..places).rev() {

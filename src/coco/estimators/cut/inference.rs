@@ -32,6 +32,9 @@ const LARGEST_SCALE_BELOW: f64 = 16.0;
 /// More groups leave no room for the arithmetic.
 const MOST_GROUPS: u64 = 1 << 62;
 
+/// Room for so many different sizes is made at once.
+const FEW_SIZES: usize = 16;
+
 /// Passes that correct what is expected, at least.
 const ROUNDS: usize = 2;
 
@@ -103,7 +106,7 @@ impl NoisyNumbers<'_> {
             Columns::Smoothed(smoothed) => smoothed.values.clone(),
         };
         let cut = self.columns.len() as u64;
-        let mut runs = Vec::new();
+        let mut runs = Vec::with_capacity(FEW_SIZES);
         for alike in sizes.chunk_by(|a, b| a.0 == b.0) {
             let groups = alike.len() as u64;
             let variance = alike.iter().map(|size| size.1).sum::<f64>() / groups as f64;
@@ -145,6 +148,7 @@ impl NoisyNumbers<'_> {
             if posterior.settled && round >= ROUNDS {
                 return Some(Columns::Passed(forward, steps));
             }
+            room.reuse(forward);
             let medians = posterior.values.iter().map(|value| value.median);
             steps = expected(&medians.collect::<Option<Vec<i64>>>()?);
             windows = posterior.windows;
@@ -180,6 +184,7 @@ impl NoisyNumbers<'_> {
             };
             let forward = chain.forward(windows.unwrap_or_else(|| chain.windows()), room)?;
             let posterior = chain.posterior(&forward, None, room)?;
+            room.reuse(forward);
             if posterior.settled && round >= ROUNDS {
                 let size = |value: &Marginal| Some((value.median? as u64, value.variance));
                 let sizes = posterior.values.iter().filter_map(size).collect();
