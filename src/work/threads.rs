@@ -19,8 +19,8 @@ use std::time::Duration;
 /// The work for which one more thread is worth starting: some milliseconds, if a unit is a draw.
 const WORK_PER_THREAD: u64 = 1 << 17;
 
-/// A bundle takes further jobs until its work is this, or a part of each thread's share of all.
-const ENOUGH: u64 = 1 << 14;
+/// Jobs are bundled up to this much work, and to this part of what each thread has to do.
+const MOST_BUNDLED: u64 = 1 << 14;
 const BUNDLES_PER_THREAD: u64 = 64;
 
 /// Between two polls while the last jobs are waited for.
@@ -45,7 +45,8 @@ pub fn share<T: Send>(
     let others = (threads.get() - 1)
         .min(work.len().saturating_sub(1))
         .min(usize::try_from(all / WORK_PER_THREAD).unwrap_or(usize::MAX));
-    let bundles = bundles(work, all / (BUNDLES_PER_THREAD * threads.get() as u64));
+    let parts = BUNDLES_PER_THREAD.saturating_mul(others as u64 + 1);
+    let bundles = bundles(work, MOST_BUNDLED.min(all / parts));
     let mut order: Vec<usize> = (0..bundles.len()).collect();
     order.sort_by_key(|&bundle| Reverse(bundles[bundle].work));
     let queue = Queue { order, taken: AtomicUsize::new(0), stopped: AtomicBool::new(false) };
@@ -93,15 +94,14 @@ struct Bundle {
     work: u64,
 }
 
-/// Jobs in their order, in bundles of at least so much work, or [`ENOUGH`].
-fn bundles(work: &[u64], least: u64) -> Vec<Bundle> {
-    let least = least.min(ENOUGH);
+/// Jobs in their order, those together that are at most so much work.
+fn bundles(work: &[u64], most: u64) -> Vec<Bundle> {
     let mut bundles: Vec<Bundle> = Vec::new();
     for (job, &work) in work.iter().enumerate() {
         match bundles.last_mut() {
-            Some(last) if last.work < least => {
+            Some(last) if last.work.saturating_add(work) <= most => {
                 last.jobs.end = job + 1;
-                last.work = last.work.saturating_add(work);
+                last.work += work;
             }
             _ => bundles.push(Bundle { jobs: job..job + 1, work }),
         }
@@ -207,6 +207,8 @@ mod tests {
         }
         let nothing = |_: usize| {};
         assert_eq!(share(&[], threads(THREADS), nothing), []);
+        let many = share(&[WORK_PER_THREAD / 1000; 10_000], threads(THREADS), |number| number);
+        assert!(many.into_iter().eq(0..10_000));
     }
 
     /// Each job waits for all others to have begun: it takes as many threads as jobs. Who watches

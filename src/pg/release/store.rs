@@ -146,28 +146,65 @@ fn insert_regions(
         PgBuiltInOids::TEXTARRAYOID.into(),
         histogram_type.into(),
     ];
-    let sql = format!("INSERT INTO {table} (release, n, path, {column}) VALUES ($1, $2, $3, $4)");
-    insert_each(&sql, &types, regions, |n, region| {
+    let into = format!("{table} (release, n, path, {column})");
+    let most_bytes = regions.iter().map(|of| path_bytes(&of.path) + of.histogram.len()).max();
+    insert_each(&into, &types, regions, most_bytes, |n, region| {
         // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
         let histogram = unsafe { DatumWithOid::new(&*region.histogram, histogram_type) };
         vec![release.into(), n.into(), region.path.clone().into(), histogram]
     })
 }
 
-/// Carries a statement out for each of these rows, with its number.
+fn path_bytes(path: &[&str]) -> usize {
+    path.iter().map(|name| name.len()).sum()
+}
+
+/// So many rows are inserted by a statement: each reads the expressions of the table's generated
+/// columns anew, which takes longer than a row.
+const MOST_ROWS: usize = 128;
+
+/// What the arguments of a statement may take, if it has several rows.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Inserts these rows, with their numbers. `into`: the table and its columns; `types`: of these.
+/// `most_bytes`: what a row takes at most, if there are rows.
 fn insert_each<'a, R>(
-    sql: &str,
+    into: &str,
     types: &[PgOid],
     rows: &'a [R],
+    most_bytes: Option<usize>,
     arguments: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
 ) -> Result<()> {
-    let statement =
-        Spi::connect_mut(|client| client.prepare_mut(sql, types).map(|statement| statement.keep()))
-            .map_err(internal)?;
-    for (n, row) in (0i64..).zip(rows) {
+    let Some(most_bytes) = most_bytes else { return Ok(()) };
+    let at_a_time = (MOST_BYTES / most_bytes.max(1)).clamp(1, MOST_ROWS);
+    let prepared = |rows: usize| {
+        let row = |row: usize| {
+            let places = (1..=types.len()).map(|column| format!("${}", row * types.len() + column));
+            format!("({})", places.collect::<Vec<_>>().join(", "))
+        };
+        let values: Vec<String> = (0..rows).map(row).collect();
+        let sql = format!("INSERT INTO {into} VALUES {}", values.join(", "));
+        Spi::connect_mut(|client| client.prepare_mut(&*sql, &types.repeat(rows)).map(|s| s.keep()))
+            .map_err(internal)
+    };
+    let full = prepared(at_a_time.min(rows.len()))?;
+    let mut n = 0;
+    for some in rows.chunks(at_a_time) {
         pgrx::check_for_interrupts!();
+        let mut all = Vec::with_capacity(some.len() * types.len());
+        for row in some {
+            all.extend(arguments(n, row));
+            n += 1;
+        }
+        let rest;
+        let statement = if some.len() == at_a_time.min(rows.len()) {
+            &full
+        } else {
+            rest = prepared(some.len())?;
+            &rest
+        };
         // a connection for each, which ends with the memory that its arguments take
-        Spi::connect_mut(|client| client.update(&statement, None, &arguments(n, row)).map(|_| ()))
+        Spi::connect_mut(|client| client.update(statement, None, &all).map(|_| ()))
             .map_err(internal)?;
     }
     Ok(())
@@ -242,8 +279,7 @@ fn insert_asked(release: i64, ranges: &[StoredRange]) -> Result<()> {
 }
 
 fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> {
-    let sql = "INSERT INTO dp.release_region_sums (release, n, path, sums, stddevs) \
-               VALUES ($1, $2, $3, $4, $5)";
+    let into = "dp.release_region_sums (release, n, path, sums, stddevs)";
     let types = [
         PgBuiltInOids::INT8OID.into(),
         PgBuiltInOids::INT8OID.into(),
@@ -251,7 +287,8 @@ fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> 
         PgBuiltInOids::FLOAT8ARRAYOID.into(),
         PgBuiltInOids::FLOAT8ARRAYOID.into(),
     ];
-    insert_each(sql, &types, regions, |n, region| {
+    let most_bytes = regions.iter().map(|of| path_bytes(&of.path) + 16 * of.sums.len()).max();
+    insert_each(into, &types, regions, most_bytes, |n, region| {
         let (sums, deviations) = (region.sums.to_vec(), region.deviations.to_vec());
         let path = region.path.clone();
         vec![release.into(), n.into(), path.into(), sums.into(), deviations.into()]
@@ -259,13 +296,16 @@ fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> 
 }
 
 fn insert_found_regions(release: i64, paths: &[Vec<&str>]) -> Result<()> {
-    let sql = "INSERT INTO dp.release_found_region (release, n, path) VALUES ($1, $2, $3)";
+    let into = "dp.release_found_region (release, n, path)";
     let types = [
         PgBuiltInOids::INT8OID.into(),
         PgBuiltInOids::INT8OID.into(),
         PgBuiltInOids::TEXTARRAYOID.into(),
     ];
-    insert_each(sql, &types, paths, |n, path| vec![release.into(), n.into(), path.clone().into()])
+    let most_bytes = paths.iter().map(|path| path_bytes(path)).max();
+    insert_each(into, &types, paths, most_bytes, |n, path| {
+        vec![release.into(), n.into(), path.clone().into()]
+    })
 }
 
 fn insert_bounds(release: i64, bounds: &[StoredBound]) -> Result<()> {
