@@ -65,7 +65,7 @@ impl<S: AsRef<str>> FromIterator<S> for Path {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Path {
         let mut path = String::new();
         for name in names {
-            // of other than PostgreSQL's texts
+            // a name that is not PostgreSQL's may hold one
             path.extend(name.as_ref().chars().filter(|c| *c != END));
             path.push(END);
         }

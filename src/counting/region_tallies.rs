@@ -72,9 +72,9 @@ impl RegionTallies {
         }
     }
 
-    /// Whether there is a region with that path so far.
-    pub fn has(&mut self, path: &Path) -> bool {
-        self.numbers.contains_key(&self.keys.of(path.as_bytes()))
+    /// The number of the region with that path, if there is one so far.
+    pub fn known(&mut self, path: &Path) -> Option<u32> {
+        self.numbers.get(&self.keys.of(path.as_bytes())).copied()
     }
 
     /// The regions so far, by their numbers.

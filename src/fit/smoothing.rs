@@ -221,7 +221,7 @@ impl Product {
         // the mean drawn towards the observed value by as much as that is worth
         let off = mean - self.value;
         let most = variance / self.scale;
-        let mode = off - off.clamp(-most, most);
+        let mode = off - off.max(-most).min(most);
         // further than a place can be told; a position there is as good as the observed one
         let place = (mode / spacing).round().clamp(-FURTHEST, FURTHEST);
         Mode { place, from_mean: self.value + place * spacing - mean }
@@ -240,7 +240,7 @@ impl Product {
         let mut ratio = (-spacing * (direction * mode.from_mean + spacing / 2.0) / variance).exp();
         for _ in 0..MOST_POINTS {
             weight *= ratio * if place < 0.0 { towards_value } else { laplace };
-            if !(weight > NEGLIGIBLE && weight.is_finite()) {
+            if !(NEGLIGIBLE..LARGEST).contains(&weight) {
                 break;
             }
             visit(weight);
@@ -279,6 +279,9 @@ impl DensityGrid {
 
 /// Of a density, relative to its peak.
 const NEGLIGIBLE: f64 = 1e-6;
+
+/// About 1 is the largest, unless the mode is [`FURTHEST`].
+const LARGEST: f64 = 1e100;
 
 /// Of a peak from the observed value, in spacings: integers up to here are exact.
 const FURTHEST: f64 = (1u64 << 53) as f64;
@@ -388,6 +391,20 @@ mod tests {
             let medians = walk.medians(&observed, laplace(scale)).medians;
             for (median, expected) in medians.iter().zip((10..).step_by(10)) {
                 assert!((median - expected).abs() <= 1, "{large}: {medians:?}");
+            }
+        }
+    }
+
+    /// A place beyond what can be told is not where the mode is.
+    #[test]
+    fn observations_that_are_too_far_off_do_no_harm() {
+        for variance in [1.0, 2.0, 30.0] {
+            let walk = walk(3, (0.0, variance), (0.0, variance));
+            for offset in 0..80 {
+                for exponent in [51, 52, 53, 54] {
+                    let medians = walk.medians(&[1, (1 << exponent) + offset, 2], laplace(1.0));
+                    assert!(medians.last.mean.is_finite() && medians.last.variance > 0.0);
+                }
             }
         }
     }

@@ -85,7 +85,7 @@ impl Tree {
         }
 
         let region = |path| Region { path, children: 0..0 };
-        let mut regions = Vec::with_capacity(leaves.len() + 1);
+        let mut regions = Vec::new();
         let mut levels = Vec::new();
         for level in 0..depth {
             let begin = regions.len();
@@ -100,6 +100,7 @@ impl Tree {
             levels.push(begin..regions.len());
         }
         let begin = regions.len();
+        regions.reserve_exact(leaves.len());
         let mut values = Vec::with_capacity(leaves.len());
         for (path, value) in leaves {
             regions.push(region(path));

@@ -30,7 +30,7 @@ const WAIT: Duration = Duration::from_millis(2);
 struct Stopped;
 
 /// The results of the jobs 0 .. `work.len()`, in this order. `work`: how much there is to do for
-/// each, in units of some 20 ns; the jobs with the most are begun first. `threads`: the most that
+/// each, in units of some 20 ns; those with the most are begun first. `threads`: the most that
 /// work at a time, the caller's included; where there is little to do, it alone.
 ///
 /// `job` gets a job's number. On the calling thread its polls ask who watches that, on all others
@@ -42,11 +42,11 @@ pub fn share<T: Send>(
     job: impl Fn(usize) -> T + Sync,
 ) -> Vec<T> {
     let all = work.iter().fold(0, |sum: u64, work| sum.saturating_add(*work));
-    let others = (threads.get() - 1)
-        .min(work.len().saturating_sub(1))
-        .min(usize::try_from(all / WORK_PER_THREAD).unwrap_or(usize::MAX));
+    let worth = usize::try_from(all / WORK_PER_THREAD).unwrap_or(usize::MAX);
+    let others = (threads.get() - 1).min(work.len().saturating_sub(1)).min(worth);
     let parts = BUNDLES_PER_THREAD.saturating_mul(others as u64 + 1);
     let bundles = bundles(work, MOST_BUNDLED.min(all / parts));
+    let others = others.min(bundles.len().saturating_sub(1));
     let mut order: Vec<usize> = (0..bundles.len()).collect();
     order.sort_by_key(|&bundle| Reverse(bundles[bundle].work));
     let queue = Queue { order, taken: AtomicUsize::new(0), stopped: AtomicBool::new(false) };
@@ -109,15 +109,16 @@ fn bundles(work: &[u64], most: u64) -> Vec<Bundle> {
     bundles
 }
 
+/// Of bundles.
 struct Queue {
     order: Vec<usize>,
-    /// How many jobs were begun.
+    /// How many were begun.
     taken: AtomicUsize,
     stopped: AtomicBool,
 }
 
 impl Queue {
-    /// The results of the jobs that this thread gets, with their numbers.
+    /// The results of what this thread gets, with their numbers.
     fn work_off<T>(&self, job: impl Fn(usize) -> T) -> Vec<(usize, T)> {
         let mut done = Vec::new();
         while !self.stopped.load(Ordering::Relaxed)

@@ -17,10 +17,13 @@ use std::mem::take;
 /// The sum of a place's ways in its unit, as a power of two.
 const LARGE: i32 = 896;
 
+/// Next to this a sum of ways is nothing.
+const MUCH_LARGER: f64 = power_of_two(LARGE + 104);
+
 /// Of two sums, before they are multiplied.
 const SHRINK: f64 = power_of_two(-LARGE / 2);
 
-/// Of all places together: 32 MiB. If smaller cells would be more, they stay as they are.
+/// Of all places together: with their weights 64 MiB. If smaller cells would be more, they stay as they are.
 const MOST_CELLS: usize = 1 << 22;
 
 /// How many cells take the time of a unit of work, forwards and backwards.
@@ -121,7 +124,7 @@ thread_local! {
 }
 
 impl Room {
-    /// The room of this thread. Whoever works in it may unwind, and calls this no further.
+    /// The room of this thread; an empty one if that is in use.
     pub(crate) fn with<T>(work: impl FnOnce(&mut Room) -> T) -> T {
         let mut room = KEPT.take();
         let result = work(&mut room);
@@ -245,7 +248,7 @@ impl MonotoneSequence<'_> {
             // what begins here, in the unit of the place before, unless that is far too small
             let begun = before.and_then(|(cells, ways, sum, ln_unit)| {
                 let entering = (ln_begin - ln_unit).exp();
-                (entering < f64::MAX).then_some((cells, ways, sum, ln_unit, entering))
+                (entering < MUCH_LARGER).then_some((cells, ways, sum, ln_unit, entering))
             });
             let (masses, entering, sum, ln_unit) = match begun {
                 Some((cells, ways, sum, ln_unit, entering)) => {

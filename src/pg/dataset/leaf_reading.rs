@@ -239,7 +239,8 @@ impl Reading for LeafReading {
         }
         let mut histograms = below(&within, counted.unwrap_or_else(|| leaves.histograms()));
         if depth == 0 && histograms.is_empty() {
-            histograms.push((Path::default(), Coco::default())); // the root is a leaf, also without rows
+            // the root is a leaf, also without rows
+            histograms.push((Path::default(), Coco::default()));
         }
         let (tree, histograms) = Tree::from_leaves(depth, histograms).map_err(Failure::broken)?;
         Ok((tree.moved_below(&within), histograms))

@@ -424,11 +424,14 @@ impl RowRegions {
         tallies: &mut RegionTallies,
     ) -> std::result::Result<Option<u32>, TooManyRegions> {
         let path: Option<Path> = self.columns.clone().map(|column| row.name(column)).collect();
-        let path = path.map(|path| match &self.other {
-            Some(other) if !tallies.has(&path) => other.of(&path),
-            _ => path,
-        });
-        let number = path.map(|path| tallies.number(path)).transpose()?;
+        let number = match (path, &self.other) {
+            (None, _) => None,
+            (Some(path), None) => Some(tallies.number(path)?),
+            (Some(path), Some(other)) => match tallies.known(&path) {
+                Some(number) => Some(number),
+                None => Some(tallies.number(other.of(&path))?),
+            },
+        };
         let most = match self.other {
             None => RegionTallies::MOST_REGIONS, // each is public
             Some(_) => MOST_PRINTED,

@@ -7,8 +7,7 @@ use crate::pg::values::path::PathArray;
 use pgrx::prelude::*;
 use std::time::{Duration, Instant};
 
-pub(super) type ReleaseRow =
-    (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64));
+type ReleaseRow = (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64));
 
 /// The rows of a release, one region after the other.
 pub(crate) fn rows(regions: ReleasedRegions) -> TableIterator<'static, ReleaseRow> {

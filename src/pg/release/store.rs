@@ -147,8 +147,8 @@ fn insert_regions(
         histogram_type.into(),
     ];
     let into = format!("{table} (release, n, path, {column})");
-    let most_bytes = regions.iter().map(|of| path_bytes(&of.path) + of.histogram.len()).max();
-    insert_each(&into, &types, regions, most_bytes, |n, region| {
+    let bytes = |of: &StoredRegion| path_bytes(&of.path) + of.histogram.len();
+    insert_each(&into, &types, regions, bytes, |n, region| {
         // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
         let histogram = unsafe { DatumWithOid::new(&*region.histogram, histogram_type) };
         vec![release.into(), n.into(), region.path.clone().into(), histogram]
@@ -167,16 +167,14 @@ const MOST_ROWS: usize = 128;
 const MOST_BYTES: usize = 1 << 20;
 
 /// Inserts these rows, with their numbers. `into`: the table and its columns; `types`: of these.
-/// `most_bytes`: what a row takes at most, if there are rows.
+/// `bytes`: about what a row takes.
 fn insert_each<'a, R>(
     into: &str,
     types: &[PgOid],
     rows: &'a [R],
-    most_bytes: Option<usize>,
+    bytes: impl Fn(&R) -> usize,
     arguments: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
 ) -> Result<()> {
-    let Some(most_bytes) = most_bytes else { return Ok(()) };
-    let at_a_time = (MOST_BYTES / most_bytes.max(1)).clamp(1, MOST_ROWS);
     let prepared = |rows: usize| {
         let row = |row: usize| {
             let places = (1..=types.len()).map(|column| format!("${}", row * types.len() + column));
@@ -187,25 +185,32 @@ fn insert_each<'a, R>(
         Spi::connect_mut(|client| client.prepare_mut(&*sql, &types.repeat(rows)).map(|s| s.keep()))
             .map_err(internal)
     };
-    let full = prepared(at_a_time.min(rows.len()))?;
-    let mut n = 0;
-    for some in rows.chunks(at_a_time) {
+    let mut of_most = None;
+    let mut begin = 0;
+    while begin < rows.len() {
         pgrx::check_for_interrupts!();
-        let mut all = Vec::with_capacity(some.len() * types.len());
-        for row in some {
-            all.extend(arguments(n, row));
-            n += 1;
-        }
-        let rest;
-        let statement = if some.len() == at_a_time.min(rows.len()) {
-            &full
+        let mut taken = 0;
+        let fit = rows[begin..].iter().take(MOST_ROWS).take_while(|row| {
+            taken += bytes(row);
+            taken <= MOST_BYTES
+        });
+        let some = &rows[begin..][..fit.count().max(1)];
+        let numbered = (begin as i64..).zip(some);
+        let all: Vec<DatumWithOid> = numbered.flat_map(|(n, row)| arguments(n, row)).collect();
+        let fewer;
+        let statement = if some.len() == MOST_ROWS {
+            match &of_most {
+                Some(statement) => statement,
+                None => &*of_most.insert(prepared(MOST_ROWS)?),
+            }
         } else {
-            rest = prepared(some.len())?;
-            &rest
+            fewer = prepared(some.len())?;
+            &fewer
         };
         // a connection for each, which ends with the memory that its arguments take
         Spi::connect_mut(|client| client.update(statement, None, &all).map(|_| ()))
             .map_err(internal)?;
+        begin += some.len();
     }
     Ok(())
 }
@@ -287,8 +292,8 @@ fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> 
         PgBuiltInOids::FLOAT8ARRAYOID.into(),
         PgBuiltInOids::FLOAT8ARRAYOID.into(),
     ];
-    let most_bytes = regions.iter().map(|of| path_bytes(&of.path) + 16 * of.sums.len()).max();
-    insert_each(into, &types, regions, most_bytes, |n, region| {
+    let bytes = |of: &StoredRegionSums| path_bytes(&of.path) + 16 * of.sums.len();
+    insert_each(into, &types, regions, bytes, |n, region| {
         let (sums, deviations) = (region.sums.to_vec(), region.deviations.to_vec());
         let path = region.path.clone();
         vec![release.into(), n.into(), path.into(), sums.into(), deviations.into()]
@@ -302,10 +307,13 @@ fn insert_found_regions(release: i64, paths: &[Vec<&str>]) -> Result<()> {
         PgBuiltInOids::INT8OID.into(),
         PgBuiltInOids::TEXTARRAYOID.into(),
     ];
-    let most_bytes = paths.iter().map(|path| path_bytes(path)).max();
-    insert_each(into, &types, paths, most_bytes, |n, path| {
-        vec![release.into(), n.into(), path.clone().into()]
-    })
+    insert_each(
+        into,
+        &types,
+        paths,
+        |path| path_bytes(path),
+        |n, path| vec![release.into(), n.into(), path.clone().into()],
+    )
 }
 
 fn insert_bounds(release: i64, bounds: &[StoredBound]) -> Result<()> {

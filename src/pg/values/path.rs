@@ -9,21 +9,21 @@ use std::rc::Rc;
 
 /// A path that is returned in many rows: the array is built once.
 #[derive(Clone)]
-pub(crate) struct PathArray(Rc<[u8]>);
+pub(crate) struct PathArray(Option<Rc<[u8]>>);
 
 impl PathArray {
     pub(crate) fn new(path: &Path) -> PathArray {
         let names: Vec<&str> = path.names().collect();
         // SAFETY: an array is a varlena, and this one was just made.
-        let bytes =
+        let array =
             names.into_datum().map(|array| unsafe { with_varlena(array, |bytes| Rc::from(bytes)) });
-        PathArray(bytes.unwrap_or_default())
+        PathArray(array)
     }
 }
 
 impl IntoDatum for PathArray {
     fn into_datum(self) -> Option<Datum> {
-        (*self.0).into_datum() // a varlena of these bytes, which is the array's
+        (*self.0?).into_datum() // a varlena of these bytes, which is the array's
     }
 
     fn type_oid() -> Oid {

@@ -91,10 +91,10 @@ impl ColumnPrior {
         let end = (node.groups as f64 - beyond, self.variances(beyond));
         let steps = self.of_size.iter().map(|&mean| (mean, self.variances(mean)));
         let likelihoods = log_likelihoods(steps, end, &noisy, noise);
-        let mut most_likely = 0;
-        for (number, likelihood) in likelihoods.iter().enumerate() {
-            if *likelihood >= likelihoods[most_likely] {
-                most_likely = number;
+        let (mut most, mut most_likely) = (f64::NEG_INFINITY, 0);
+        for (number, &likelihood) in likelihoods.iter().enumerate() {
+            if likelihood >= most {
+                (most, most_likely) = (likelihood, number);
             }
         }
         let steps = self

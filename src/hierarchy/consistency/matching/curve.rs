@@ -29,6 +29,7 @@ use crate::hierarchy::consistency::cut_noise::{
     CutNoise, densities, end, parallel, stretch, width,
 };
 use crate::work::poll;
+use std::borrow::Borrow;
 
 /// An estimate with fractions of groups.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -185,22 +186,34 @@ fn own_parts(estimate: &Estimate) -> impl Iterator<Item = (u64, u128)> + Clone {
 }
 
 /// Of all children: sizes in ascending order with how much there is of each, and the variances.
-fn sum(children: &[Curve]) -> (Vec<(u64, u128)>, Vec<f64>) {
-    let mut parts: Vec<(u64, u128)> = Vec::new();
+fn sum(children: impl Iterator<Item: Borrow<Curve>>) -> (Vec<(u64, u128)>, Vec<f64>) {
+    let (mut parts, mut room) = (Vec::new(), FEW_PARTS);
     let mut variances = Vec::new();
     for child in children {
         poll();
+        let child = child.borrow();
         variances.resize(child.variances.len().max(variances.len()), 0.0);
         variances.iter_mut().zip(&child.variances).for_each(|(sum, variance)| *sum += variance);
         parts.extend(child.parts());
+        if parts.len() > room {
+            join_sizes(&mut parts);
+            room = FEW_PARTS.max(2 * parts.len());
+        }
     }
+    join_sizes(&mut parts);
+    (parts, variances)
+}
+
+/// Many children have groups of the same sizes; so many are kept before these are joined.
+const FEW_PARTS: usize = 1 << 14;
+
+fn join_sizes(parts: &mut Vec<(u64, u128)>) {
     parts.sort_unstable_by_key(|(size, _)| *size);
     parts.dedup_by(|next, last| {
         let same = next.0 == last.0;
         last.1 += if same { next.1 } else { 0 };
         same
     });
-    (parts, variances)
 }
 
 impl AsRef<[Step]> for Curve {
@@ -212,18 +225,23 @@ impl AsRef<[Step]> for Curve {
 impl Curve {
     /// What is known of a region from its own estimate and from the curves of its children, if it
     /// has any; they have as many groups together.
-    pub(super) fn new(estimate: &Estimate, noise: CutNoise, children: &[Curve]) -> Curve {
+    pub(super) fn new(
+        estimate: &Estimate,
+        noise: CutNoise,
+        children: impl ExactSizeIterator<Item: Borrow<Curve>>,
+    ) -> Curve {
         let densities = densities(estimate, noise.max_size);
         let variances = |noise: CutNoise| densities.iter().map(move |d| noise.variance_at(*d));
         let as_part = variances(CutNoise { smoothed: false, ..noise });
         let own = own_parts(estimate);
-        if children.is_empty() {
+        let count = children.len();
+        if count == 0 {
             return Curve { steps: steps(own), variances: as_part.collect() };
         }
         let (parts, mut sums) = sum(children);
         sums.resize(densities.len(), 0.0);
         let variances: Vec<f64> = variances(noise).collect();
-        let bias = 1.0 + LARGEST_BIAS * children.len() as f64;
+        let bias = 1.0 + LARGEST_BIAS * count as f64;
         let apart = squares_apart(own.clone(), &parts, noise.max_size);
         for ((sum, own), square) in sums.iter_mut().zip(&variances).zip(apart) {
             if square > BEYOND_CHANCE * (*own + *sum) {
@@ -246,7 +264,7 @@ impl Curve {
     }
 
     /// Of a region that was not measured itself.
-    pub(super) fn of_children(children: &[Curve]) -> Curve {
+    pub(super) fn of_children(children: impl Iterator<Item: Borrow<Curve>>) -> Curve {
         let (parts, variances) = sum(children);
         Curve { steps: steps(parts.into_iter()), variances }
     }
@@ -290,7 +308,7 @@ pub(super) mod tests {
 
     pub(in super::super) fn curve(runs: &[(u64, u64)], variance: f64, children: &[Curve]) -> Curve {
         let noise = CutNoise { variance, smoothed: false, max_size: MAX_SIZE };
-        Curve::new(&estimate(runs), noise, children)
+        Curve::new(&estimate(runs), noise, children.iter())
     }
 
     fn runs(histogram: &Coco) -> Vec<(u64, u64)> {

@@ -15,11 +15,14 @@ use super::method::ConsistencyMethod;
 use crate::coco::{Coco, Estimate, Estimator};
 use crate::hierarchy::observer::Observer;
 use crate::hierarchy::tree::Tree;
-use crate::work::{poll, share};
+use crate::work::{poll, share, watched};
 use curve::{Curve, of_estimate};
 use merge::match_and_merge;
 use sharing::shared;
+use std::borrow::Borrow;
+use std::iter::{Empty, empty};
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// To join what is known of a region with one run of a child takes about as long as so many draws.
 const DRAWS_PER_RUN: u64 = 4;
@@ -112,7 +115,8 @@ pub fn matched(
 /// One histogram per region from estimates by the cut. `noise`: of each level that is measured.
 /// The regions of a level are shared by so many threads.
 ///
-/// Curves of leaves are made where they are needed, and twice: there may be millions of them.
+/// Curves of leaves are made one by one where they are needed, and their steps twice: there may be
+/// millions of them.
 fn combined(
     tree: &Tree,
     noise: &[Option<CutNoise>],
@@ -127,10 +131,12 @@ fn combined(
         DRAWS_PER_RUN * children(region).map(runs).sum::<u64>()
     };
     let of_leaf = |leaf: usize| {
-        poll();
-        noise[tree.depth() - 1]
-            .map_or_else(Curve::default, |noise| Curve::new(&estimates[leaf], noise, &[]))
+        let noise = noise[tree.depth() - 1];
+        noise.map_or_else(Curve::default, |noise| Curve::new(&estimates[leaf], noise, NO_CURVES))
     };
+    if leaves.start == 0 {
+        return vec![of_leaf(0).histogram()];
+    }
     let mut curves = vec![Curve::default(); leaves.start];
     for level in (0..tree.depth() - 1).rev() {
         let regions = tree.level(level);
@@ -139,45 +145,59 @@ fn combined(
         let joined = share(&works, threads, |place| {
             poll();
             let region = regions.start + place;
-            let below = children(region);
-            let made: Vec<Curve>;
-            let below = if below.end > leaves.start {
-                made = below.map(of_leaf).collect();
-                &made[..]
+            let (below, estimate) = (children(region), &estimates[region]);
+            if below.end > leaves.start {
+                joined(estimate, noise[level], below.map(of_leaf))
             } else {
-                &known[below]
-            };
-            match noise[level] {
-                Some(noise) => Curve::new(&estimates[region], noise, below),
-                None => Curve::of_children(below),
+                joined(estimate, noise[level], known[below].iter())
             }
         });
         curves.splice(regions, joined);
-    }
-    if leaves.start == 0 {
-        return vec![of_leaf(0).histogram()];
     }
     let mut histograms = vec![curves[0].histogram()];
     for level in 0..tree.depth() - 1 {
         let regions = tree.level(level);
         let works: Vec<u64> = regions.clone().map(work).collect();
         let known = &histograms;
-        let shares = share(&works, threads, |place| {
+        let matched = AtomicUsize::new(0);
+        let share_groups = |place: usize| {
             poll();
             let region = regions.start + place;
             let below = children(region);
-            if below.end > leaves.start {
+            let shares = if below.end > leaves.start {
                 let steps = below.map(|leaf| of_estimate(&estimates[leaf]));
                 shared(&known[region], &steps.collect::<Vec<_>>())
             } else {
                 shared(&known[region], &curves[below])
+            };
+            matched.fetch_add(1, Ordering::Relaxed);
+            shares
+        };
+        let mut told = 0;
+        let mut tell = || {
+            while told < matched.load(Ordering::Relaxed) {
+                observer.parent_matched();
+                told += 1;
             }
-        });
+        };
+        let shares = watched(&mut tell, || share(&works, threads, share_groups));
+        tell();
         // they follow on those of the parents before
-        for of_parent in shares {
-            histograms.extend(of_parent);
-            observer.parent_matched();
-        }
+        histograms.extend(shares.into_iter().flatten());
     }
     histograms
+}
+
+const NO_CURVES: Empty<Curve> = empty();
+
+/// What is known of a region by itself, if it is measured, and by its children.
+fn joined(
+    estimate: &Estimate,
+    noise: Option<CutNoise>,
+    children: impl ExactSizeIterator<Item: Borrow<Curve>>,
+) -> Curve {
+    match noise {
+        Some(noise) => Curve::new(estimate, noise, children),
+        None => Curve::of_children(children),
+    }
 }

@@ -44,18 +44,17 @@ pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(Work, &[u8]) -> Result<V
     settle();
     while let Some(segment) = next {
         // the first message of one that was started early is in the next segment
-        if !segment.message().is_empty() {
-            answer_one(&segment, answer);
+        if !segment.message().is_empty() && answer_one(&segment, answer).is_none() {
+            return;
         }
         next = wait_for_next(&segment);
         segment.detach();
     }
 }
 
-fn answer_one(segment: &Segment, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) {
-    let Some(work) = Work::ALL.into_iter().find(|work| *work as u32 == segment.work()) else {
-        return;
-    };
+/// None if there is no answer: the work is unknown, or what was committed may not last.
+fn answer_one(segment: &Segment, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) -> Option<()> {
+    let work = Work::ALL.into_iter().find(|work| *work as u32 == segment.work())?;
     set(c"application_name", work.name());
     segment.start();
     // an error is raised inside, or the transaction would commit what was done before it
@@ -67,8 +66,15 @@ fn answer_one(segment: &Segment, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) {
         }
         answer
     });
+    // A worker that is to end, or whose postmaster is gone, waits for a synchronous standby no further,
+    // and commits: if the standby takes over, that is lost.
+    // SAFETY: reads a flag of this process.
+    if unsafe { pg_sys::ProcDiePending } != 0 {
+        return None;
+    }
     segment.put_answer(&answer);
     wake(segment.caller());
+    Some(())
 }
 
 /// The next segment, if the session has one in time. No transaction is open, and no lock held.
