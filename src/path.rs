@@ -45,8 +45,8 @@ impl Path {
 
     /// So many of the first names, which it has.
     pub fn above(&self, depth: usize) -> Path {
-        let ends = self.0.match_indices(END).map(|(place, _)| place + 1);
-        let end = depth.checked_sub(1).map_or(Some(0), |names| ends.skip(names).next());
+        let mut ends = self.0.match_indices(END).map(|(place, _)| place + 1);
+        let end = depth.checked_sub(1).map_or(Some(0), |names| ends.nth(names));
         Path(self.0[..end.unwrap_or(self.0.len())].into())
     }
 

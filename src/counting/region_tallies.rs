@@ -45,8 +45,8 @@ impl RegionTallies {
         }
     }
 
-    /// How many regions may occur. Paths, histograms and the tree of all regions take up to 0.7 KB
-    /// for each where names are short, 6 GB in all.
+    /// How many regions may occur. A release of so many with short names and few sizes takes 0.5 KB for
+    /// each, 4 GB in all.
     pub const MOST_REGIONS: usize = 1 << 23;
 
     /// How many bytes their paths may take, 32 a region where there are most of them. With these

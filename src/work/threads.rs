@@ -70,7 +70,7 @@ pub fn share<T: Send>(
             _ = Builder::new().spawn_scoped(scope, help);
         }
         drop((signals, sender));
-        let mut done = queue.work_off(&job);
+        let mut done = queue.work_off(job);
         loop {
             match receiver.recv_timeout(WAIT) {
                 Ok(Ok(of_other)) => done.extend(of_other),

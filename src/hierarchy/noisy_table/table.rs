@@ -130,7 +130,7 @@ fn public_totals(
                 _ => Err(NoisyTableError::MissingTotal { path }),
             };
         };
-        counts.push(whole(groups).ok_or_else(|| NoisyTableError::Total { path, groups })?);
+        counts.push(whole(groups).ok_or(NoisyTableError::Total { path, groups })?);
     }
     for (region, &total) in tree.regions()[..tree.leaves().start].iter().zip(&counts) {
         let children = counts[region.children.clone()].iter().map(|&n| u128::from(n)).sum();
