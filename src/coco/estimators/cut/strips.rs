@@ -66,9 +66,6 @@ use crate::coco::histogram::Coco;
 use crate::fit::{Block, MedianFit, isotonic_l1, isotonic_l2};
 use std::iter::repeat_n;
 
-/// Room for so many columns is made at once.
-const FEW_COLUMNS: u64 = 64;
-
 /// By how much the largest groups, so many of them, exceed the cut: in ascending order.
 fn rows(truth: &Coco, max_size: u64, cut: u64, count: u64) -> impl Iterator<Item = i64> + '_ {
     let mut others = truth.groups().saturating_sub(count);
@@ -100,9 +97,8 @@ impl Strips<'_> {
         mut add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
         let node = self.node;
-        let most = cut.unwrap_or(u64::MAX).min(node.max_size);
-        let mut noisy = Vec::with_capacity(most.min(FEW_COLUMNS) as usize);
-        for column in columns(truth, most) {
+        let mut noisy = Vec::new();
+        for column in columns(truth, cut.unwrap_or(u64::MAX).min(node.max_size)) {
             noisy.push(add_noise(column));
             if cut.is_none() && cut_here(node, &noisy) {
                 break;
