@@ -7,9 +7,10 @@
 //! others say of its position, agrees with it in mean and variance: expectation propagation (Minka
 //! 2001). A Laplace density is log-concave, so no replacement gets a negative precision. They are
 //! replaced one after the other, from the first to the last and back, each by what the ones before
-//! have become: after that the medians are where ten times as many rounds leave them. (All at once
-//! they would push together where many lie to one side.) Where many positions lie close together
-//! this weighs observations nearly as a median does, with half the variance of a mean.
+//! have become. (All at once they would push together where many lie to one side. Six rounds of that,
+//! each going half the way, left the errors of regions the same to a thousandth.) Where many positions
+//! lie close together this weighs observations nearly as a median does, with half the variance of a
+//! mean.
 
 use std::array;
 use std::mem::replace;
@@ -395,16 +396,16 @@ mod tests {
         }
     }
 
-    /// A place beyond what can be told is not where the mode is.
+    /// At the furthest place that can be told the density may be nothing next to what it is at the
+    /// peak: some of these sums leave the range of floating point if they are not ended.
     #[test]
     fn observations_that_are_too_far_off_do_no_harm() {
         for variance in [1.0, 2.0, 30.0] {
-            let walk = walk(3, (0.0, variance), (0.0, variance));
-            for offset in 0..80 {
-                for exponent in [51, 52, 53, 54] {
-                    let medians = walk.medians(&[1, (1 << exponent) + offset, 2], laplace(1.0));
-                    assert!(medians.last.mean.is_finite() && medians.last.variance > 0.0);
-                }
+            for beyond in 0..400 {
+                let value = FURTHEST / 2.0 + f64::from(beyond);
+                let others = Normal { mean: 0.0, variance };
+                let replaced = Product { others, value, scale: 1.0 }.replaced();
+                assert!(replaced.mean.is_finite() && replaced.variance > 0.0, "{beyond}");
             }
         }
     }

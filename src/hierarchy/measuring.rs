@@ -7,10 +7,9 @@ use super::plan::ReleasePlan;
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, MeasuredNumbers, Profile};
 use crate::noise::{Key, RandomWords, ScaleError};
-use crate::work::{poll, share, watched};
+use crate::work::{poll, share_and_tell};
 use std::iter::repeat_n;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What was measured of all regions.
 pub(super) struct MeasuredRegions {
@@ -192,9 +191,8 @@ impl Unmeasured<'_> {
 }
 
 /// What is released of regions, in their order, with the noisy numbers if they are to be kept. At
-/// most so many threads share them, which does not
-/// change what comes out: the noise of each has a key of its own, drawn from `words` in the
-/// regions' order.
+/// most so many threads share them, which does not change what comes out: the noise of each has a key
+/// of its own, drawn from `words` in the regions' order.
 ///
 /// The observer's functions are called on this thread alone.
 fn measure_regions<R: RandomWords + ?Sized>(
@@ -206,28 +204,16 @@ fn measure_regions<R: RandomWords + ?Sized>(
 ) -> Vec<(Measured, Vec<MeasuredNumbers>)> {
     let keys: Vec<Key> = regions.iter().map(|_| Key::draw(words)).collect();
     let work: Vec<u64> = regions.iter().map(Unmeasured::work).collect();
-    let done = AtomicUsize::new(0);
     let measure_region = |number: usize| {
         poll();
         let Unmeasured { measurement, truth, parent } = regions[number];
         let words = &mut keys[number].words();
-        let measured = match keep {
+        match keep {
             true => measurement.release_with_numbers(truth, parent, words),
             false => (measurement.release(truth, parent, words), vec![]),
-        };
-        done.fetch_add(1, Ordering::Relaxed);
-        measured
-    };
-    let mut told = 0;
-    let mut tell = || {
-        while told < done.load(Ordering::Relaxed) {
-            observer.region_measured();
-            told += 1;
         }
     };
-    let measured = watched(&mut tell, || share(&work, threads, measure_region));
-    tell();
-    measured
+    share_and_tell(&work, threads, measure_region, || observer.region_measured())
 }
 
 /// All that was measured, as the plan's consistency method takes it.

@@ -6,4 +6,4 @@ mod threads;
 
 pub use helper::Helper;
 pub use pace::{Paced, PacedIter, apart, done, poll, watch_always, watched};
-pub use threads::share;
+pub use threads::{share, share_and_tell};

@@ -88,6 +88,30 @@ pub fn share<T: Send>(
     results
 }
 
+/// As [`share`]; on this thread `tell` is called once for each job that was done on any.
+pub fn share_and_tell<T: Send>(
+    work: &[u64],
+    threads: NonZeroUsize,
+    job: impl Fn(usize) -> T + Sync,
+    mut tell: impl FnMut(),
+) -> Vec<T> {
+    let (done, mut told) = (AtomicUsize::new(0), 0);
+    let counted = |number: usize| {
+        let result = job(number);
+        done.fetch_add(1, Ordering::Relaxed);
+        result
+    };
+    let mut tell_of_all = || {
+        while told < done.load(Ordering::Relaxed) {
+            tell();
+            told += 1;
+        }
+    };
+    let results = watched(&mut tell_of_all, || share(work, threads, counted));
+    tell_of_all();
+    results
+}
+
 /// Jobs that one thread does in turn, and how much there is to do for all of them.
 struct Bundle {
     jobs: Range<usize>,
@@ -210,6 +234,17 @@ mod tests {
         assert_eq!(share(&[], threads(THREADS), nothing), []);
         let many = share(&[WORK_PER_THREAD / 1000; 10_000], threads(THREADS), |number| number);
         assert!(many.into_iter().eq(0..10_000));
+    }
+
+    #[test]
+    fn every_job_is_told_of_once() {
+        for count in [1, THREADS] {
+            let (mut told, jobs) = (0, 3 * THREADS);
+            let work = vec![WORK_PER_THREAD; jobs];
+            let done = share_and_tell(&work, threads(count), |number| number, || told += 1);
+            assert!(done.into_iter().eq(0..jobs));
+            assert_eq!(told, jobs);
+        }
     }
 
     /// Each job waits for all others to have begun: it takes as many threads as jobs. Who watches

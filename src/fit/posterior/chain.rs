@@ -23,7 +23,8 @@ const MUCH_LARGER: f64 = power_of_two(LARGE + 104);
 /// Of two sums, before they are multiplied.
 const SHRINK: f64 = power_of_two(-LARGE / 2);
 
-/// Of all places together: with their weights 64 MiB. If smaller cells would be more, they stay as they are.
+/// Of all places together: with their weights 64 MiB. If smaller cells would be more, they stay as
+/// they are.
 const MOST_CELLS: usize = 1 << 22;
 
 /// How many cells take the time of a unit of work, forwards and backwards.

@@ -15,14 +15,13 @@ use super::method::ConsistencyMethod;
 use crate::coco::{Coco, Estimate, Estimator};
 use crate::hierarchy::observer::Observer;
 use crate::hierarchy::tree::Tree;
-use crate::work::{poll, share, watched};
+use crate::work::{poll, share, share_and_tell};
 use curve::{Curve, of_estimate};
 use merge::match_and_merge;
 use sharing::shared;
 use std::borrow::Borrow;
 use std::iter::{Empty, empty};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// To join what is known of a region with one run of a child takes about as long as so many draws.
 const DRAWS_PER_RUN: u64 = 4;
@@ -159,29 +158,18 @@ fn combined(
         let regions = tree.level(level);
         let works: Vec<u64> = regions.clone().map(work).collect();
         let known = &histograms;
-        let matched = AtomicUsize::new(0);
         let share_groups = |place: usize| {
             poll();
             let region = regions.start + place;
             let below = children(region);
-            let shares = if below.end > leaves.start {
+            if below.end > leaves.start {
                 let steps = below.map(|leaf| of_estimate(&estimates[leaf]));
                 shared(&known[region], &steps.collect::<Vec<_>>())
             } else {
                 shared(&known[region], &curves[below])
-            };
-            matched.fetch_add(1, Ordering::Relaxed);
-            shares
-        };
-        let mut told = 0;
-        let mut tell = || {
-            while told < matched.load(Ordering::Relaxed) {
-                observer.parent_matched();
-                told += 1;
             }
         };
-        let shares = watched(&mut tell, || share(&works, threads, share_groups));
-        tell();
+        let shares = share_and_tell(&works, threads, share_groups, || observer.parent_matched());
         // they follow on those of the parents before
         histograms.extend(shares.into_iter().flatten());
     }
