@@ -290,13 +290,7 @@ COMMENT ON TABLE dp.release_status IS
     'who has published and retracted releases when, which dp.release_history shows';
 
 CREATE FUNCTION dp.region(path text[]) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-RETURN CASE path
-    WHEN '{}' THEN '(all)'
-    WHEN '{(all)}' THEN '\(all)'
-    ELSE (SELECT string_agg(replace(replace(p.name, '\', '\\'), '/', '\/'), '/' ORDER BY p.n)
-            FROM unnest(path) WITH ORDINALITY AS p (name, n))
-END;
+    AS 'MODULE_PATHNAME', 'region_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION dp.region(text[]) IS
     'a path as one text, each as another: names joined by /, where / and \ get a \ in front';
 

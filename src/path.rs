@@ -61,6 +61,33 @@ impl Path {
     }
 }
 
+/// A path as one text that people read, each as another: names joined by `/`, where `/` and `\` get a
+/// `\` in front. The root, which has no name, is `(all)`.
+pub fn label<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut label = String::new();
+    let mut depth = 0;
+    for name in names {
+        if depth > 0 {
+            label.push('/');
+        }
+        depth += 1;
+        for character in name.chars() {
+            if matches!(character, '/' | '\\') {
+                label.push('\\');
+            }
+            label.push(character);
+        }
+    }
+    match depth {
+        0 => ROOT.to_string(),
+        1 if label == ROOT => format!("\\{ROOT}"),
+        _ => label,
+    }
+}
+
+/// What the root is called among labels.
+const ROOT: &str = "(all)";
+
 impl<S: AsRef<str>> FromIterator<S> for Path {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Path {
         let mut path = String::new();
@@ -99,6 +126,23 @@ mod tests {
     fn names() -> impl Strategy<Value = Vec<String>> {
         prop::collection::vec(prop::sample::select(vec!["", "a", "b", "ab", "a b", "ä"]), 0..4)
             .prop_map(|names| names.into_iter().map(String::from).collect())
+    }
+
+    #[test]
+    fn labels_can_be_told_apart() {
+        let mut seen = std::collections::HashMap::new();
+        for text in ["", "/", "\\", "a", "a/b", "(all)", "\\(all)", "a\\", "/a", "ä/"] {
+            for path in [vec![], vec![text], vec![text, "b"], vec!["a", text], vec![text, text]] {
+                let of = label(path.iter().copied());
+                let other = seen.insert(of.clone(), path.clone());
+                assert!(other.is_none_or(|other| other == path), "{of:?}");
+            }
+        }
+        let labelled = |names: &[&str]| label(names.iter().copied());
+        assert_eq!(labelled(&[]), "(all)");
+        assert_eq!(labelled(&["(all)"]), "\\(all)");
+        assert_eq!(labelled(&["(all)", "b"]), "(all)/b");
+        assert_eq!(labelled(&["a/b\\", "", "/"]), "a\\/b\\\\//\\/");
     }
 
     proptest! {

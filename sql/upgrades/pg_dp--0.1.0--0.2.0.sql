@@ -311,6 +311,10 @@ COMMENT ON VIEW dp.chosen_bound IS 'what ''auto'' means: the bounds that were ch
 
 ALTER TABLE dp.dataset ALTER COLUMN max_rows_per_unit DROP NOT NULL;
 
+-- What it says has not changed: generated columns that use it need not be computed anew.
+CREATE OR REPLACE FUNCTION dp.region(path text[]) RETURNS text
+    AS 'MODULE_PATHNAME', 'region_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
 CREATE TABLE dp.release_found_region (
     release bigint NOT NULL REFERENCES dp.release,
     n bigint NOT NULL, -- in the order of their paths

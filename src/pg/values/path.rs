@@ -1,7 +1,7 @@
 //! Paths of regions as arrays of texts.
 
 use super::varlena::with_varlena;
-use crate::path::Path;
+use crate::path::{Path, label};
 use pgrx::callconv::{BoxRet, FcInfo};
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
@@ -43,3 +43,11 @@ unsafe impl BoxRet for PathArray {
 }
 
 impl_sql_translatable!(PathArray, "TEXT[]");
+
+/// What a region is called in views: its label.
+#[pg_extern(immutable, parallel_safe)]
+fn region(path: Array<&str>) -> Option<String> {
+    // paths have no NULLs: of an array with nothing else there is no region
+    let names = || path.iter().flatten();
+    (path.is_empty() || names().next().is_some()).then(|| label(names()))
+}
