@@ -48,11 +48,11 @@ pub enum KeyColumn {
 }
 
 /// Makes [`GroupKey`]s of keys with the same columns, column by column.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KeyMaker(Columns);
 
 /// The columns so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Columns {
     /// Of keys that stand for themselves; zeros follow.
     Exact {

@@ -13,6 +13,32 @@ pub struct GroupRow {
     pub entities: u32,
 }
 
+/// The last of some rows, with those of the same group before it: where they lie together, they count
+/// as one.
+#[derive(Debug, Default)]
+pub(super) struct Run(Option<GroupRow>);
+
+impl Run {
+    /// What comes before this row, if that ends with it.
+    #[inline]
+    pub(super) fn join(&mut self, row: GroupRow) -> Option<GroupRow> {
+        match &mut self.0 {
+            // one that says that its group exists says nothing of those before it
+            Some(last)
+                if last.key == row.key && (last.region.is_some() || row.region.is_none()) =>
+            {
+                last.entities = last.entities.saturating_add(row.entities);
+                None
+            }
+            last => last.replace(row),
+        }
+    }
+
+    pub(super) fn end(&mut self) -> Option<GroupRow> {
+        self.0.take()
+    }
+}
+
 /// How rows lie in blocks: what follows from the rest of a row is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {

@@ -6,24 +6,24 @@
 //! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to
 //! 110,000 groups, once up to 29 million, twice up to 7 billion.
 //!
-//! Another thread can help: it splits the rows while this one reads them, and then counts those
-//! parts that are read into memory, too. This one alone has to do with the file, and with whoever
-//! wants the sizes. What goes to the file does not depend on whether there is help.
+//! Another thread can help: it splits the rows while this one reads them, makes some of them itself,
+//! and then counts those parts that are read into memory, too. This one alone has to do with the
+//! file, and with whoever wants the sizes. What goes to the file does not depend on whether there is
+//! help, but for rows of one group that lie together and do not count as one where it makes some.
 
 use super::block_file::{Block, BlockFile, TemporaryFile};
 use super::group_key::{GroupKey, KeyHasher};
-use super::group_row::{GroupRow, RowForm};
+use super::group_row::{GroupRow, RowForm, Run};
 use super::group_table::GroupTable;
 use super::part_counting::{Asked, PartCounters, PartRows};
-use super::parts::{LastRows, Parts, Splitter};
+use super::parts::{LastRows, MakeRows, Parts, Splitter};
 use crate::work::{Paced, poll};
 use rand::Rng;
 
 /// Counts the entities of each group.
 pub struct GroupSizes<F> {
-    /// The last rows that were added, which are of one group: where they lie together, they count
-    /// as one.
-    last: Option<GroupRow>,
+    /// The last rows that were added.
+    run: Run,
     table: GroupTable,
     memory: usize,
     helped: bool,
@@ -57,7 +57,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// taken up to twice by [`GroupSizes::finish`]; but for the minimum of a few blocks, and for a
     /// two-thousandth of what is put aside. Of more than 16 MiB no use is made: a table outside of
     /// the processor's cache is slower than writing rows to a file in order. `helped`: whether
-    /// another thread may work, too, which has up to 1 MiB of rows under way.
+    /// another thread may work, too, which has up to 2 MiB of rows under way.
     pub fn new(
         memory: usize,
         max_size: u32,
@@ -71,7 +71,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         let parts = (memory / 3 / size_of::<Block>()).clamp(4, MOST_PARTS);
         let for_table = memory.saturating_sub(parts * size_of::<Block>());
         GroupSizes {
-            last: None,
+            run: Run::default(),
             table: GroupTable::new(for_table, max_size, KeyHasher::new(words)),
             memory,
             helped: helped && memory >= LEAST_HELPED,
@@ -87,23 +87,38 @@ impl<F: TemporaryFile> GroupSizes<F> {
 
     #[inline]
     pub fn add(&mut self, row: GroupRow) {
-        match &mut self.last {
-            // one that says that its group exists says nothing of those before it
-            Some(last)
-                if last.key == row.key && (last.region.is_some() || row.region.is_none()) =>
-            {
-                last.entities = last.entities.saturating_add(row.entities);
+        if let Some(row) = self.run.join(row) {
+            self.count(row);
+        }
+    }
+
+    /// Whether another thread can make rows, and would soon have nothing to do.
+    pub fn helper_has_time(&mut self) -> bool {
+        let GroupSizes { splitter, file, blocks, .. } = self;
+        let mut full = |part: usize, block: Box<Block>| blocks[part].push(file.write(&block));
+        splitter.as_mut().is_some_and(|splitter| splitter.has_time(&mut full))
+    }
+
+    /// As [`GroupSizes::add`] of rows that are made by another thread, if it [has
+    /// time](GroupSizes::helper_has_time): after all that were added before. Those of one group that
+    /// lie together count as one row if both are made at a time.
+    pub fn add_made(&mut self, make: MakeRows) {
+        self.count_last();
+        let GroupSizes { splitter, file, blocks, .. } = self;
+        match splitter {
+            Some(splitter) => {
+                splitter.put_made(make, |part, block| blocks[part].push(file.write(&block)));
             }
-            last => {
-                if let Some(row) = last.replace(row) {
-                    self.count(row);
-                }
+            None => {
+                let mut rows = Vec::new();
+                make(&mut rows);
+                rows.into_iter().for_each(|row| self.add(row));
             }
         }
     }
 
     fn count_last(&mut self) {
-        if let Some(row) = self.last.take() {
+        if let Some(row) = self.run.end() {
             self.count(row);
         }
     }
@@ -402,6 +417,32 @@ mod tests {
             assert_eq!(of_file[0], of_file[1], "what goes to the file");
             assert!(of_file[0].iter().all(|used| *used > 0));
         }
+    }
+
+    /// Rows of groups that were added before, some of them made by the helper whenever it has time.
+    #[test]
+    fn rows_that_the_helper_makes_count_as_others() {
+        const GROUPS: u64 = 300_000;
+        let groups: Vec<_> = (0..GROUPS).map(|group| exists(group, group as u32 % 7)).collect();
+        let entities: Vec<_> = (0..900_000).map(|i| entity(i / 3 * 7919 % (GROUPS + 9))).collect();
+        let mut words = ChaCha20Rng::seed_from_u64(7);
+        let mut sizes: GroupSizes<Vec<Block>> =
+            GroupSizes::new(8 << 20, 9, RowForm::OneWord, true, &mut words);
+        let mut made = 0;
+        for rows in groups.chunks(5_000).chain(entities.chunks(5_000)) {
+            if sizes.helper_has_time() {
+                made += 1;
+                let rows = rows.to_vec();
+                sizes.add_made(Box::new(move |made| made.extend(rows)));
+            } else {
+                rows.iter().for_each(|&row| sizes.add(row));
+            }
+        }
+        assert!(made > 0 && sizes.is_split());
+        let mut counted = Vec::new();
+        sizes.finish(|region, size| counted.push((region, size)));
+        counted.sort_unstable();
+        assert!(counted == expected(9, &[groups, entities].concat()));
     }
 
     /// Whoever cancels unwinds, and the helper ends.

@@ -17,6 +17,7 @@ pub use first_paths::FirstPaths;
 pub use group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
 pub use group_row::{GroupRow, RowForm};
 pub use group_sizes::GroupSizes;
+pub use parts::MakeRows;
 pub use region_tallies::{
     RegionHistograms, RegionTallies, TooManyRegions, read_histograms, write_histograms,
 };

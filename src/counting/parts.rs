@@ -2,7 +2,7 @@
 
 use super::block_file::{Block, empty_block};
 use super::group_key::KeyHasher;
-use super::group_row::{GroupRow, RowForm};
+use super::group_row::{GroupRow, RowForm, Run};
 use crate::work::Helper;
 use std::hash::BuildHasher;
 use std::mem::{replace, take};
@@ -25,12 +25,14 @@ pub(super) struct Parts {
     hasher: KeyHasher,
     form: RowForm,
     parts: Vec<LastRows>,
+    /// Room for rows that are made here.
+    made: Vec<GroupRow>,
 }
 
 impl Parts {
     pub(super) fn new(count: usize, form: RowForm, hasher: KeyHasher) -> Parts {
         let parts = (0..count).map(|_| LastRows::default()).collect();
-        Parts { hasher, form, parts }
+        Parts { hasher, form, parts, made: Vec::new() }
     }
 
     /// `full` gets a block that is full, with the number of its part.
@@ -57,6 +59,23 @@ impl Parts {
     }
 }
 
+impl Parts {
+    fn put_made(&mut self, make: MakeRows, full: &mut impl FnMut(usize, Box<Block>)) {
+        let mut rows = take(&mut self.made);
+        make(&mut rows);
+        let mut run = Run::default();
+        for row in rows.drain(..) {
+            if let Some(row) = run.join(row) {
+                self.put(row, full);
+            }
+        }
+        if let Some(row) = run.end() {
+            self.put(row, full);
+        }
+        self.made = rows;
+    }
+}
+
 /// Puts rows into parts.
 pub(super) enum Splitter {
     Here(Parts),
@@ -73,10 +92,16 @@ const WAITING: usize = 2;
 pub(super) struct HelpedSplitter {
     batch: Vec<GroupRow>,
     helper: Helper<Job, Done>,
+    /// How many jobs it has.
+    given: usize,
 }
+
+/// Adds rows that it makes.
+pub type MakeRows = Box<dyn FnOnce(&mut Vec<GroupRow>) + Send>;
 
 enum Job {
     Rows(Vec<GroupRow>),
+    Make(MakeRows),
     /// There are no more.
     End,
 }
@@ -99,7 +124,8 @@ impl Splitter {
         let helper = Helper::start(WAITING, move |job| parts.work_off(job));
         match helper {
             Some(helper) => {
-                Splitter::Helped(HelpedSplitter { batch: Vec::with_capacity(BATCH), helper })
+                let batch = Vec::with_capacity(BATCH);
+                Splitter::Helped(HelpedSplitter { batch, helper, given: 0 })
             }
             None => Splitter::Here(Parts::new(count, form, hasher)),
         }
@@ -116,6 +142,30 @@ impl Splitter {
                 if helped.batch.len() == BATCH {
                     helped.pass_on(&mut full);
                 }
+            }
+        }
+    }
+
+    /// Whether another thread does this that would soon have nothing to do.
+    pub(super) fn has_time(&mut self, mut full: impl FnMut(usize, Box<Block>)) -> bool {
+        match self {
+            Splitter::Here(_) => false,
+            Splitter::Helped(helped) => {
+                helped.take_done(&mut full);
+                helped.given <= WAITING
+            }
+        }
+    }
+
+    /// Has rows made where they are put into parts, after all that were put before.
+    pub(super) fn put_made(&mut self, make: MakeRows, mut full: impl FnMut(usize, Box<Block>)) {
+        match self {
+            Splitter::Here(parts) => parts.put_made(make, &mut full),
+            Splitter::Helped(helped) => {
+                if !helped.batch.is_empty() {
+                    helped.pass_on(&mut full);
+                }
+                helped.give(Job::Make(make));
             }
         }
     }
@@ -141,13 +191,28 @@ impl Splitter {
 
 impl HelpedSplitter {
     fn pass_on(&mut self, full: &mut impl FnMut(usize, Box<Block>)) {
+        let mut empty = self.take_done(full);
+        empty.reserve(BATCH);
+        let batch = replace(&mut self.batch, empty);
+        self.give(Job::Rows(batch));
+    }
+
+    fn give(&mut self, job: Job) {
+        self.given += 1;
+        self.helper.give(job);
+    }
+
+    /// Returns memory for a batch.
+    fn take_done(&mut self, full: &mut impl FnMut(usize, Box<Block>)) -> Vec<GroupRow> {
         let mut empty = Vec::new();
         while let Some(done) = self.helper.result() {
+            self.given -= 1;
             done.full.into_iter().for_each(|(part, block)| full(part, block));
-            empty = done.batch;
+            if done.batch.capacity() > 0 {
+                empty = done.batch;
+            }
         }
-        empty.reserve(BATCH);
-        self.helper.give(Job::Rows(replace(&mut self.batch, empty)));
+        empty
     }
 }
 
@@ -159,6 +224,9 @@ impl Parts {
                 let mut full = |part, block| done.full.push((part, block));
                 batch.drain(..).for_each(|row| self.put(row, &mut full));
                 done.batch = batch;
+            }
+            Job::Make(make) => {
+                self.put_made(make, &mut |part, block| done.full.push((part, block)));
             }
             Job::End => done.last = take(&mut self.parts),
         }
@@ -213,6 +281,34 @@ mod tests {
                 }
             }
             assert_eq!(split(&rows, true), here);
+        }
+    }
+
+    /// Rows that are made elsewhere come after those that were put before, those of a group in a row
+    /// as one.
+    #[test]
+    fn made_rows_are_put_as_others() {
+        const PARTS: usize = 3;
+        let form = RowForm::Wide;
+        let row = |n: u64, entities| GroupRow { key: GroupKey([n, 3]), region: Some(1), entities };
+        for helped in [false, true] {
+            let hasher = KeyHasher::new(&mut ChaCha20Rng::seed_from_u64(1));
+            let mut splitter = Splitter::new(Parts::new(PARTS, form, hasher), helped);
+            let mut of_first = vec![];
+            let mut full = |_, block: Box<Block>| {
+                of_first
+                    .extend(form.rows(&block, form.rows_of_block()).filter(|r| r.key.0[0] == 0));
+            };
+            for batch in 0..2_000 {
+                splitter.put(row(0, 10 * batch), &mut full);
+                assert!(helped || !splitter.has_time(&mut full));
+                let made = (0..10).map(move |n| row(n / 2, 10 * batch + 1));
+                splitter.put_made(Box::new(move |rows| rows.extend(made)), &mut full);
+            }
+            let last = splitter.finish(&mut full);
+            of_first.extend(last.iter().flat_map(|l| l.iter(form)).filter(|r| r.key.0[0] == 0));
+            let expected = (0..2_000).flat_map(|b| [row(0, 10 * b), row(0, 20 * b + 2)]);
+            assert_eq!(of_first, expected.collect::<Vec<_>>());
         }
     }
 

@@ -54,10 +54,45 @@ SELECT columns, d.* FROM key, differences(columns) AS d;
 CREATE TABLE many AS SELECT i::bigint * i % 150001 AS k, (i::bigint * i % 150001 % 3)::text AS state, 'c' AS county FROM generate_series(1, 400000) AS i;
 SELECT dp_create_dataset('many', 'many', '{k}', '{state,county}', epsilon_budget => 1e9);
 SET pg_dp.work_mem = '4MB';
+-- and rows that the other thread leaves to this one: keys that are compressed or out of line, NULLs, a column that was
+-- added later, regions that come late; in partitions whose columns lie in other places
+CREATE TABLE mixed (state text, k text) PARTITION BY RANGE (k);
+CREATE TABLE mixed_1 PARTITION OF mixed FOR VALUES FROM (MINVALUE) TO ('key 5');
+CREATE TABLE mixed_2 (filler int, k text, state text);
+ALTER TABLE mixed_2 DROP COLUMN filler;
+ALTER TABLE mixed ATTACH PARTITION mixed_2 FOR VALUES FROM ('key 5') TO (MAXVALUE);
+CREATE TABLE mixed_rest PARTITION OF mixed DEFAULT; -- NULLs
+INSERT INTO mixed SELECT (i % 150001 % 3)::text, 'key ' || i % 150001 FROM generate_series(1, 150000) AS i;
+ALTER TABLE mixed ADD COLUMN county text DEFAULT 'a', ADD COLUMN n int DEFAULT 2;
+INSERT INTO mixed
+SELECT CASE WHEN i % 997 > 0 THEN (i % 150001 % 3)::text END,
+       CASE i % 1000 WHEN 1 THEN repeat('long ', 2000) || i / 2000
+                     WHEN 2 THEN (SELECT string_agg(md5(i / 2000 || 'n' || j), '') FROM generate_series(1, 300) AS j)
+                     WHEN 3 THEN NULL ELSE 'key ' || i % 150001 END,
+       CASE WHEN i < 250000 THEN 'b' ELSE 'c ' || i / 5000 END, i % 5 - 1
+  FROM generate_series(150000, 400000) AS i;
+CREATE TABLE mixed_groups AS
+SELECT 'g ' || k AS k, 'state ' || length(k) AS state, 'county ' || right(k, 2) AS county FROM (SELECT DISTINCT k FROM mixed) AS k
+ WHERE k NOT LIKE '%7';
+ALTER TABLE mixed_groups ALTER state SET NOT NULL, ALTER county SET NOT NULL;
+INSERT INTO mixed_groups VALUES (NULL, 'no', 'key');
+CREATE TABLE mixed_rows AS SELECT n, 'g ' || k AS k FROM mixed;
+SELECT dp_create_dataset('mixed', 'mixed', '{k,state,county}', '{state,county}', epsilon_budget => 1e9),
+       dp_create_dataset('mixed_of', 'mixed_rows', '{k}', '{state,county}', 'mixed_groups', epsilon_budget => 1e9),
+       dp_create_dataset('mixed_n', 'mixed_rows', '{k}', '{state,county}', 'mixed_groups', size_column => 'n', epsilon_budget => 1e9);
+PREPARE differences AS
+SELECT differences('many', 'SELECT state, county, count(*) AS size FROM many GROUP BY k, 1, 2') AS many,
+       differences('mixed', 'SELECT state, county, count(*) AS size FROM mixed
+                              WHERE state IS NOT NULL AND k IS NOT NULL GROUP BY k, 1, 2') AS mixed,
+       differences('mixed_of', 'SELECT state, county, count(r) AS size FROM mixed_groups AS g LEFT JOIN mixed_rows AS r USING (k)
+                                 WHERE k IS NOT NULL GROUP BY k, 1, 2') AS of_groups,
+       differences('mixed_n', 'SELECT state, county, coalesce(sum(greatest(n, 0)), 0) AS size
+                                 FROM mixed_groups AS g LEFT JOIN mixed_rows AS r USING (k)
+                                WHERE k IS NOT NULL GROUP BY k, 1, 2') AS weighted;
 SET max_parallel_workers_per_gather = 0;
-SELECT differences('many', 'SELECT state, county, count(*) AS size FROM many GROUP BY k, 1, 2') AS alone;
+EXECUTE differences;
 SET max_parallel_workers_per_gather = 2;
-SELECT differences('many', 'SELECT state, county, count(*) AS size FROM many GROUP BY k, 1, 2') AS helped;
+EXECUTE differences;
 RESET max_parallel_workers_per_gather;
 SET pg_dp.work_mem = '64kB';
 

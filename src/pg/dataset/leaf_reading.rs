@@ -10,9 +10,10 @@
 //! sums saturate.
 
 use super::hidden_groups::HiddenLeaves;
+use super::known_groups::KnownGroups;
 use super::layout::Layout;
 use super::leaf_histograms::{leaf_histograms, read_leaf_histograms};
-use super::leaves::{KnownGroups, Leaves};
+use super::leaves::Leaves;
 use super::query::Query;
 use super::reading::Reading;
 use super::relation::{Relation, UsedColumn};
@@ -227,7 +228,7 @@ impl Reading for LeafReading {
             Rows::Histograms(rows) => leaves.read_histograms(rows.open(receipt))?,
             Rows::Entities(rows, groups) => leaves.read_entities(rows.open(receipt), groups)?,
             Rows::OfKnownGroups { rows, groups, weighted } => {
-                leaves.read_entities_of(groups, rows.open(receipt), weighted)?;
+                leaves.read_entities_of(groups, rows.open(receipt), weighted);
             }
             Rows::Sizes(rows) => leaves.read_sizes(rows.open(receipt))?,
         }

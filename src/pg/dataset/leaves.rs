@@ -5,25 +5,21 @@
 //! groups, each where it comes out, or at once where a row is one. Rows of groups with their sizes
 //! come from the aggregate in `leaf_histograms`.
 
+use super::known_groups::KnownGroups;
 use super::layout::Layout;
 use super::names::too_long_name;
 use super::query::Query;
+use super::row_counting::{Entities, NumberOf, RowCounter, RowMaker, entities};
+use super::row_regions::{OtherRegions, RowRegions};
 use super::stream::StreamedRow;
 use crate::coco::Coco;
-use crate::counting::{
-    GroupKey, GroupRow, GroupSizes, KeyColumn, KeyHasher, KeyMaker, RegionHistograms,
-    RegionTallies, RowForm, TooManyRegions,
-};
+use crate::counting::{RegionHistograms, RegionTallies, TooManyRegions};
 use crate::noise::words_from_system;
 use crate::path::Path;
 use crate::pg::errors::{Result, internal, too_many_regions};
 use crate::pg::server::settings::may_have_helper;
-use crate::pg::server::state::hash_memory;
-use crate::pg::server::temporary_file::BufferedFile;
-use std::collections::{HashMap, HashSet};
+use pgrx::pg_sys::panic::ErrorReport;
 use std::convert::Infallible;
-use std::iter::repeat;
-use std::ops::Range;
 
 /// What reading private rows can end with: regions are public.
 type RegionsFit = std::result::Result<(), TooManyRegions>;
@@ -36,13 +32,6 @@ pub(crate) struct Leaves {
     max_size: u32,
     /// Whether another thread may help to count.
     helped: bool,
-}
-
-/// Groups of a public table, whose entities are to be counted.
-pub(crate) struct KnownGroups {
-    keys: Keys,
-    sizes: GroupSizes<BufferedFile>,
-    width: usize,
 }
 
 impl Leaves {
@@ -69,7 +58,7 @@ impl Leaves {
     #[inline]
     pub(crate) fn add_group(&mut self, row: &StreamedRow) -> RegionsFit {
         if let Some(region) = self.regions.number(row, &mut self.tallies)? {
-            self.add(region, entities(row, self.regions.columns.end), 1);
+            self.add(region, entities(row, self.regions.columns().end), 1);
         }
         Ok(())
     }
@@ -79,14 +68,14 @@ impl Leaves {
     ///
     /// Error: they are too many.
     pub(crate) fn add_other(&mut self, name: &str) -> RegionsFit {
-        let depth = self.regions.columns.len();
+        let depth = self.regions.columns().len();
         let known = self.tallies.regions().iter();
         let above = known.flat_map(|path| (1..depth).map(|levels| path.above(levels)));
         let other = OtherRegions { name: name.to_string(), above: above.collect() };
         for path in other.above.iter().chain([&Path::default()]) {
             self.tallies.number(other.below(path, depth))?;
         }
-        self.regions.other = Some(other);
+        self.regions.set_other(other);
         Ok(())
     }
 
@@ -102,7 +91,7 @@ impl Leaves {
 
     /// From rows that stand for many groups each: the region's columns, then a histogram.
     pub(crate) fn read_histograms(&mut self, rows: Query) -> RegionsFit {
-        let depth = self.regions.columns.end;
+        let depth = self.regions.columns().end;
         rows.run(|row| {
             let Some(region) = self.regions.number(row, &mut self.tallies)? else { return Ok(()) };
             let Some(histogram) = row.stored(depth, Coco::from_bytes) else { return Ok(()) };
@@ -116,19 +105,14 @@ impl Leaves {
     /// From rows that are entities: the region's columns, then the group's. A group that is in
     /// several regions is one in each. A NULL is no region, and no group.
     pub(crate) fn read_entities(&mut self, rows: Query, mut groups: KnownGroups) -> RegionsFit {
-        let depth = self.regions.columns.end;
-        let key = depth..depth + groups.width;
-        rows.run(|row| {
-            // of a row without a group there is no region either
-            if row.has_all(key.clone())
-                && let Some(region) = self.regions.number(row, &mut self.tallies)?
-            {
-                let key = groups.keys.of(row, key.clone(), Some(region));
-                groups.sizes.add(GroupRow { key, region: Some(region), entities: 1 });
-            }
-            Ok(())
-        })?;
-        self.add_all(groups.sizes);
+        let maker = groups.row_maker(self.regions.columns().end, Entities::One);
+        // of a row without a group there is no region either
+        let number: NumberOf<TooManyRegions> = |regions, tallies, row, has_key| match has_key {
+            true => regions.number(row, tallies),
+            false => Ok(None),
+        };
+        self.count(rows, &mut groups, maker, Some(number))?;
+        self.add_all(groups);
         Ok(())
     }
 
@@ -136,7 +120,7 @@ impl Leaves {
     ///
     /// Errors: there are too many; one has too long a name.
     pub(crate) fn read_regions(&mut self, rows: Query) -> Result<()> {
-        rows.run(|row| self.public_region(row).map(|_| ()))
+        rows.run(|row| public_region(&mut self.regions, &mut self.tallies, row).map(|_| ()))
     }
 
     /// The groups of a public table: the region's columns, then the key's. A NULL in the key is no
@@ -144,17 +128,11 @@ impl Leaves {
     ///
     /// Errors: as for [`Leaves::read_regions`].
     pub(crate) fn read_groups(&mut self, rows: Query, key: &[Layout]) -> Result<KnownGroups> {
-        let mut groups = self.counting(Keys::new(key)?, key.len(), false)?;
-        let depth = self.regions.columns.end;
-        let key = depth..depth + groups.width;
-        rows.run(|row| -> Result<()> {
-            let region = Some(self.public_region(row)?);
-            if row.has_all(key.clone()) {
-                let key = groups.keys.of(row, key.clone(), None);
-                groups.sizes.add(GroupRow { key, region, entities: 0 });
-            }
-            Ok(())
-        })?;
+        let mut groups = KnownGroups::none(key, false, self.max_size, self.helped)?;
+        let maker = groups.row_maker(self.regions.columns().end, Entities::None);
+        let number: NumberOf<ErrorReport> =
+            |regions, tallies, row, _| public_region(regions, tallies, row).map(Some);
+        self.count(rows, &mut groups, maker, Some(number))?;
         Ok(groups)
     }
 
@@ -165,32 +143,27 @@ impl Leaves {
         mut groups: KnownGroups,
         rows: Query,
         weighted: bool,
-    ) -> RegionsFit {
-        let key = 0..groups.width;
-        rows.run(|row| -> RegionsFit {
-            if row.has_all(key.clone()) {
-                let entities = if weighted { entities(row, key.end) } else { 1 };
-                let key = groups.keys.of(row, key.clone(), None);
-                groups.sizes.add(GroupRow { key, region: None, entities });
-            }
-            Ok(())
-        })?;
-        self.add_all(groups.sizes);
-        Ok(())
+    ) {
+        let entities = if weighted { Entities::OfRow } else { Entities::One };
+        let maker = groups.row_maker(0, entities);
+        let Ok(()) = self.count::<Infallible>(rows, &mut groups, maker, None);
+        self.add_all(groups);
     }
 
     /// No group is known beforehand; a key is followed by the number of the region.
     pub(crate) fn no_groups(&self, key: &[Layout]) -> Result<KnownGroups> {
-        let (width, key) = (key.len(), [key, &[Layout::ByValue(8)]].concat());
-        self.counting(Keys::new(&key)?, width, true)
+        KnownGroups::none(key, true, self.max_size, self.helped)
     }
 
-    /// `width`: how many columns of the key a row has; a region's number may follow in the key.
-    fn counting(&self, keys: Keys, width: usize, with_region: bool) -> Result<KnownGroups> {
-        let form = keys.row_form(width, with_region);
-        let mut words = words_from_system().map_err(internal)?;
-        let sizes = GroupSizes::new(hash_memory(), self.max_size, form, self.helped, &mut words);
-        Ok(KnownGroups { keys, sizes, width })
+    fn count<E>(
+        &mut self,
+        rows: Query,
+        groups: &mut KnownGroups,
+        maker: RowMaker,
+        number: Option<NumberOf<E>>,
+    ) -> std::result::Result<(), E> {
+        let Leaves { regions, tallies, .. } = self;
+        rows.give(RowCounter::new(&mut groups.sizes, maker, regions, tallies, number))
     }
 
     /// The regions so far, by path, each with its number.
@@ -209,13 +182,8 @@ impl Leaves {
         self.tallies.histograms()
     }
 
-    fn public_region(&mut self, row: &StreamedRow) -> Result<u32> {
-        let region = self.regions.number(row, &mut self.tallies).map_err(too_many_regions)?;
-        region.ok_or_else(too_long_name)
-    }
-
-    fn add_all(&mut self, sizes: GroupSizes<BufferedFile>) {
-        sizes.finish(|region, size| self.add(region, size, 1));
+    fn add_all(&mut self, groups: KnownGroups) {
+        groups.sizes.finish(|region, size| self.add(region, size, 1));
     }
 
     fn add(&mut self, region: u32, size: u32, groups: u64) {
@@ -223,223 +191,10 @@ impl Leaves {
     }
 }
 
-impl KnownGroups {
-    /// The rows of entities of known groups: the key's columns, then others, of which `number`, told
-    /// the first one's place, makes what `visit` gets with the number of the region, if anything.
-    pub(crate) fn visit(
-        mut self,
-        rows: Query,
-        number: impl Fn(&StreamedRow, usize) -> Option<u32>,
-        mut visit: impl FnMut(u32, u32),
-    ) {
-        let key = 0..self.width;
-        let Ok(()) = rows.run(|row| {
-            if row.has_all(key.clone())
-                && let Some(entities) = number(row, key.end)
-            {
-                let key = self.keys.of(row, key.clone(), None);
-                self.sizes.tell(GroupRow { key, region: None, entities }, &mut visit);
-            }
-            Ok::<_, Infallible>(())
-        });
-        self.sizes.finish_telling(&mut visit);
-    }
-}
-
-impl KnownGroups {
-    /// Whether rows of theirs can only be told apart when all are read.
-    pub(crate) fn are_split(&self) -> bool {
-        self.sizes.is_split()
-    }
-
-    /// Gives the rows of known groups, which are not split, to `visit`: each with the number of the
-    /// region, and where the columns after the key begin.
-    pub(crate) fn visit_rows(
-        mut self,
-        rows: Query,
-        mut visit: impl FnMut(u32, &StreamedRow, usize),
-    ) {
-        let key = 0..self.width;
-        let Ok(()) = rows.run(|row| {
-            if row.has_all(key.clone())
-                && let Some(region) = self.sizes.region(&self.keys.of(row, key.clone(), None))
-            {
-                visit(region, row, key.end);
-            }
-            Ok::<_, Infallible>(())
-        });
-    }
-}
-
-/// A number of entities; NULL and negative ones count as 0.
-fn entities(row: &StreamedRow, column: usize) -> u32 {
-    let number = row.integer(column).unwrap_or(0).max(0);
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-/// Makes keys of the columns of rows.
-struct Keys {
-    maker: KeyMaker,
-    /// Whether there are one or two columns, held in the datum: these are the key.
-    are_words: bool,
-}
-
-impl Keys {
-    fn new(key: &[Layout]) -> Result<Keys> {
-        let columns = key.iter().map(|layout| match layout {
-            Layout::ByValue(_) => KeyColumn::Fixed(8),
-            Layout::Fixed(width) => KeyColumn::Fixed(*width),
-            Layout::Varying => KeyColumn::Varying,
-        });
-        let columns: Vec<KeyColumn> = columns.collect();
-        let maker = KeyMaker::new(&columns, &mut words_from_system().map_err(internal)?);
-        let is_word = |layout: &Layout| matches!(layout, Layout::ByValue(_));
-        Ok(Keys { maker, are_words: key.len() <= 2 && key.iter().all(is_word) })
-    }
-
-    /// How rows with such keys are written to files.
-    fn row_form(&self, columns: usize, with_region: bool) -> RowForm {
-        match (self.are_words, columns, with_region) {
-            (true, 1, false) => RowForm::OneWord,
-            (true, 1, true) => RowForm::OneWordAndRegion,
-            _ => RowForm::Wide,
-        }
-    }
-
-    /// The key of a row: of these columns, none of which is NULL, and of the number of a region if
-    /// the key has one.
-    #[inline(always)]
-    fn of(&mut self, row: &StreamedRow, columns: Range<usize>, region: Option<u32>) -> GroupKey {
-        if !self.are_words {
-            return self.of_bytes(row, columns, region);
-        }
-        let word = |column| u64::from_le_bytes(row.word(column));
-        let region = region.map_or(0, u64::from);
-        GroupKey::from(match columns.len() {
-            0 => [region, 0],
-            1 => [word(columns.start), region],
-            _ => [word(columns.start), word(columns.start + 1)],
-        })
-    }
-
-    fn of_bytes(
-        &mut self,
-        row: &StreamedRow,
-        columns: Range<usize>,
-        region: Option<u32>,
-    ) -> GroupKey {
-        for column in columns {
-            match row.layout(column) {
-                Layout::ByValue(_) => self.maker.word(row.word(column)),
-                Layout::Fixed(_) => row.with_bytes(column, |bytes| self.maker.fixed(bytes)),
-                Layout::Varying => row.with_bytes(column, |bytes| self.maker.varying(bytes)),
-            }
-        }
-        if let Some(region) = region {
-            self.maker.word(u64::from(region).to_le_bytes());
-        }
-        self.maker.finish()
-    }
-}
-
-/// The regions of rows.
-///
-/// A region is what its columns print. Printing is slow, but the same bytes print the same.
-struct RowRegions {
-    columns: Range<usize>,
-    keys: Keys,
-    by_bytes: HashMap<GroupKey, Option<u32>, KeyHasher>,
-    /// Of the row before: in tables that are in order many rows of one region follow one another.
-    last: Option<(GroupKey, Option<u32>)>,
-    /// What regions count as that are not known.
-    other: Option<OtherRegions>,
-}
-
-/// The bytes that are remembered where regions need not be known: how many occur then is private, and
-/// memory not to follow from it.
-const MOST_PRINTED: usize = 1 << 16;
-
-/// What regions count as that are not known.
-struct OtherRegions {
-    name: String,
-    /// The known regions between the root and the lowest level.
-    above: HashSet<Path>,
-}
-
-impl OtherRegions {
-    fn below(&self, path: &Path, depth: usize) -> Path {
-        path.names().chain(repeat(&*self.name)).take(depth).collect()
-    }
-
-    fn of(&self, path: &Path) -> Path {
-        let depth = path.depth();
-        let mut above = (1..depth).rev().map(|levels| path.above(levels));
-        let known = above.find(|above| self.above.contains(above));
-        self.below(&known.unwrap_or_default(), depth)
-    }
-}
-
-impl RowRegions {
-    fn new(layouts: &[Layout]) -> Result<RowRegions> {
-        let mut words = words_from_system().map_err(internal)?;
-        Ok(RowRegions {
-            columns: 0..layouts.len(),
-            keys: Keys::new(layouts)?,
-            by_bytes: HashMap::with_hasher(KeyHasher::new(&mut words)),
-            last: None,
-            other: None,
-        })
-    }
-
-    /// The number that the tallies give to a row's region; the row begins with the region's
-    /// columns. None if one is NULL, or too long for a name.
-    #[inline]
-    fn number(
-        &mut self,
-        row: &StreamedRow,
-        tallies: &mut RegionTallies,
-    ) -> std::result::Result<Option<u32>, TooManyRegions> {
-        if !row.has_all(self.columns.clone()) {
-            return Ok(None);
-        }
-        let bytes = self.keys.of(row, self.columns.clone(), None);
-        if let Some((last, number)) = self.last
-            && last == bytes
-        {
-            return Ok(number);
-        }
-        let number = match self.by_bytes.get(&bytes) {
-            Some(&number) => number,
-            None => self.print(row, bytes, tallies)?,
-        };
-        self.last = Some((bytes, number));
-        Ok(number)
-    }
-
-    /// The number of a region whose bytes are not known yet.
-    fn print(
-        &mut self,
-        row: &StreamedRow,
-        bytes: GroupKey,
-        tallies: &mut RegionTallies,
-    ) -> std::result::Result<Option<u32>, TooManyRegions> {
-        let path: Option<Path> = self.columns.clone().map(|column| row.name(column)).collect();
-        let number = match (path, &self.other) {
-            (None, _) => None,
-            (Some(path), None) => Some(tallies.number(path)?),
-            (Some(path), Some(other)) => match tallies.known(&path) {
-                Some(number) => Some(number),
-                None => Some(tallies.number(other.of(&path))?),
-            },
-        };
-        let most = match self.other {
-            None => RegionTallies::MOST_REGIONS, // each is public
-            Some(_) => MOST_PRINTED,
-        };
-        if self.by_bytes.len() >= most {
-            self.by_bytes.clear(); // many bytes that print the same, or count as the same
-        }
-        self.by_bytes.insert(bytes, number);
-        Ok(number)
-    }
+fn public_region(
+    regions: &mut RowRegions,
+    tallies: &mut RegionTallies,
+    row: &StreamedRow,
+) -> Result<u32> {
+    regions.number(row, tallies).map_err(too_many_regions)?.ok_or_else(too_long_name)
 }

@@ -2,8 +2,8 @@
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
 //! before the charge (`leaf_reading`, `hidden_groups`, `bin_reading`, `cell_reading`,
 //! `region_reading`, `region_finding`, `bound_finding`, `counted_bins`), by queries whose plans tell nothing (`query`), row by row
-//! (`stream`), as they lie in the pages (`plain_scan`, `tuples`), counted as they come (`leaves`,
-//! `leaf_histograms`) or by PostgreSQL (`sizes_query`). Tables that releases do not read themselves
+//! (`stream`), as they lie in the pages (`plain_scan`, `tuples`, `pages`), counted as they come
+//! (`leaves`, `row_counting`, `known_groups`, `row_keys`, `row_regions`, `leaf_histograms`) or by PostgreSQL (`sizes_query`). Tables that releases do not read themselves
 //! are counted beforehand (`leaf_count`, `leaf_query`).
 
 pub(super) mod asked_part;
@@ -18,6 +18,7 @@ pub(super) mod counted_bins;
 mod declaration;
 mod hidden_groups;
 mod kinship;
+mod known_groups;
 mod layout;
 mod leaf_count;
 mod leaf_histograms;
@@ -25,6 +26,7 @@ mod leaf_query;
 mod leaf_reading;
 mod leaves;
 mod names;
+mod pages;
 pub(super) mod part;
 mod plain_scan;
 mod query;
@@ -32,6 +34,9 @@ pub(super) mod reading;
 pub(super) mod region_finding;
 pub(super) mod region_reading;
 pub(super) mod relation;
+mod row_counting;
+mod row_keys;
+mod row_regions;
 mod sizes_query;
 pub(super) mod source;
 mod stream;

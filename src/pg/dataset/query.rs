@@ -12,10 +12,10 @@
 
 use super::plain_scan::plain_scans;
 use super::relation::Relation;
-use super::stream::{Receiver, StreamedRow};
+use super::stream::{EachRow, Receiver, RowVisitor, StreamedRow};
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::settings::with_workers;
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::ffi::{CString, c_int};
 use std::ptr::null_mut;
@@ -91,7 +91,12 @@ impl Query {
     where
         V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
     {
-        let mut receiver = Receiver::new(visit);
+        self.give(EachRow(visit))
+    }
+
+    /// As [`Query::run`], to someone who may have help.
+    pub(crate) fn give<V: RowVisitor>(self, visitor: V) -> std::result::Result<(), V::Error> {
+        let mut receiver = Receiver::new(visitor);
         // the standard functions, as what extensions hook in there would count the rows and pages
         // SAFETY: the plan is carried out once, and the receiver outlives that; what fails in
         // between the end of the transaction clears away.
@@ -110,8 +115,7 @@ impl Query {
             if let Some(scans) = plain_scans((*query).planstate) {
                 receiver.start((*query).tupDesc);
                 let caller = pg_sys::MemoryContextSwitchTo((*(*query).estate).es_query_cxt);
-                let mut take = |values: &[Datum], nulls: &[bool]| receiver.take(values, nulls);
-                let _ = scans.into_iter().all(|scan| scan.run(&mut take));
+                let _ = scans.into_iter().all(|scan| scan.run(&mut receiver));
                 pg_sys::MemoryContextSwitchTo(caller);
             } else {
                 let forward = pg_sys::ScanDirection::ForwardScanDirection;

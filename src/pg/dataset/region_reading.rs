@@ -2,8 +2,9 @@
 //! amounts: planned before the charge, when the public table of groups is read, too; read after it.
 
 use super::bin_reading::ReadAmount;
+use super::known_groups::KnownGroups;
 use super::leaf_reading::{DatasetTables, below};
-use super::leaves::{KnownGroups, Leaves};
+use super::leaves::Leaves;
 use super::query::Query;
 use super::reading::Reading;
 use super::source::{Source, distinct, quoted};

@@ -2,8 +2,9 @@
 
 use super::layout::Layout;
 use super::names::printed_name;
+use super::pages::PageHelper;
 use crate::pg::errors::{Result, invalid};
-use crate::pg::values::varlena::{with_start, with_varlena};
+use crate::pg::values::varlena::{is_plain, with_start, with_varlena};
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
@@ -13,9 +14,9 @@ use std::slice;
 
 /// A column of a streamed row.
 #[derive(Debug, Clone, Copy)]
-struct StreamedColumn {
+pub(super) struct StreamedColumn {
     type_oid: Oid,
-    layout: Layout,
+    pub(super) layout: Layout,
 }
 
 impl StreamedColumn {
@@ -31,7 +32,27 @@ pub(crate) struct StreamedRow<'a> {
     columns: &'a [StreamedColumn],
 }
 
-impl StreamedRow<'_> {
+impl<'a> StreamedRow<'a> {
+    /// A row whose columns are such ones.
+    #[inline]
+    pub(super) fn new(
+        values: &'a [Datum],
+        nulls: &'a [bool],
+        columns: &'a [StreamedColumn],
+    ) -> StreamedRow<'a> {
+        StreamedRow { values, nulls, columns }
+    }
+
+    /// Whether all that is said of it is said without PostgreSQL, but for names: on any thread.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        let mut columns = self.columns.iter().zip(self.values).zip(self.nulls);
+        columns.all(|((column, &value), is_null)| {
+            // SAFETY: values of such a type are varlenas; the row lives.
+            *is_null || column.layout != Layout::Varying || unsafe { is_plain(value) }
+        })
+    }
+
     /// Whether no column is NULL.
     #[inline]
     pub(crate) fn has_all(&self, columns: Range<usize>) -> bool {
@@ -187,34 +208,58 @@ impl Arguments {
     }
 }
 
-/// Where the executor sends rows: to `visit`, up to an error. The first field makes it a
-/// `DestReceiver` of PostgreSQL.
-#[repr(C)]
-pub(crate) struct Receiver<V, E> {
-    base: pg_sys::DestReceiver,
-    columns: Vec<StreamedColumn>,
-    visit: V,
-    outcome: std::result::Result<(), E>,
+/// Who takes the rows of a query, up to an error.
+pub(crate) trait RowVisitor {
+    type Error;
+
+    fn row(&mut self, row: &StreamedRow) -> std::result::Result<(), Self::Error>;
+
+    /// Who takes copies of some pages of rows, where these lie in pages.
+    fn helper(&mut self) -> Option<&mut dyn PageHelper> {
+        None
+    }
 }
 
-impl<V, E> Receiver<V, E>
+/// Takes each row by itself.
+pub(super) struct EachRow<V>(pub(super) V);
+
+impl<V, E> RowVisitor for EachRow<V>
 where
     V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
 {
-    pub(crate) fn new(visit: V) -> Receiver<V, E> {
+    type Error = E;
+
+    #[inline]
+    fn row(&mut self, row: &StreamedRow) -> std::result::Result<(), E> {
+        self.0(row)
+    }
+}
+
+/// Where the executor sends rows: to whoever visits them. The first field makes it a `DestReceiver`
+/// of PostgreSQL.
+#[repr(C)]
+pub(super) struct Receiver<V: RowVisitor> {
+    base: pg_sys::DestReceiver,
+    columns: Vec<StreamedColumn>,
+    visitor: V,
+    outcome: std::result::Result<(), V::Error>,
+}
+
+impl<V: RowVisitor> Receiver<V> {
+    pub(super) fn new(visitor: V) -> Receiver<V> {
         let base = pg_sys::DestReceiver {
-            receiveSlot: Some(receive::<V, E>),
-            rStartup: Some(start_up::<V, E>),
+            receiveSlot: Some(receive::<V>),
+            rStartup: Some(start_up::<V>),
             rShutdown: Some(do_nothing),
             rDestroy: Some(do_nothing),
             // any but those for which the caller of the executor does more than to call the
             // functions
             mydest: pg_sys::CommandDest::DestTuplestore,
         };
-        Receiver { base, columns: Vec::new(), visit, outcome: Ok(()) }
+        Receiver { base, columns: Vec::new(), visitor, outcome: Ok(()) }
     }
 
-    pub(crate) fn outcome(self) -> std::result::Result<(), E> {
+    pub(super) fn outcome(self) -> std::result::Result<(), V::Error> {
         self.outcome
     }
 
@@ -232,40 +277,48 @@ where
     /// Takes a row, of as many columns as the descriptor, and says whether there should be more.
     #[inline]
     pub(super) fn take(&mut self, values: &[Datum], nulls: &[bool]) -> bool {
-        self.outcome = (self.visit)(&StreamedRow { values, nulls, columns: &self.columns });
+        self.outcome = self.visitor.row(&StreamedRow::new(values, nulls, &self.columns));
         self.outcome.is_ok()
+    }
+
+    pub(super) fn columns(&self) -> &[StreamedColumn] {
+        &self.columns
+    }
+
+    pub(super) fn helper(&mut self) -> Option<&mut dyn PageHelper> {
+        self.visitor.helper()
     }
 }
 
 // #[pg_guard] does not take generic functions
-unsafe extern "C-unwind" fn start_up<V, E>(
+unsafe extern "C-unwind" fn start_up<V>(
     receiver: *mut pg_sys::DestReceiver,
     _operation: c_int,
     descriptor: pg_sys::TupleDesc,
 ) where
-    V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
+    V: RowVisitor,
 {
     // SAFETY: the executor calls it with the receiver that it was given, and a descriptor that
     // lives.
     unsafe {
         pgrx_extern_c_guard(|| {
-            (*receiver.cast::<Receiver<V, E>>()).start(descriptor);
+            (*receiver.cast::<Receiver<V>>()).start(descriptor);
         });
     }
 }
 
-unsafe extern "C-unwind" fn receive<V, E>(
+unsafe extern "C-unwind" fn receive<V>(
     slot: *mut pg_sys::TupleTableSlot,
     receiver: *mut pg_sys::DestReceiver,
 ) -> bool
 where
-    V: FnMut(&StreamedRow) -> std::result::Result<(), E>,
+    V: RowVisitor,
 {
     // SAFETY: as above, with a row that has as many columns as the descriptor; it lives during the
     // visit.
     unsafe {
         pgrx_extern_c_guard(|| {
-            let receiver = &mut *receiver.cast::<Receiver<V, E>>();
+            let receiver = &mut *receiver.cast::<Receiver<V>>();
             let wanted = receiver.columns.len();
             if ((*slot).tts_nvalid as usize) < wanted {
                 pg_sys::slot_getsomeattrs_int(slot, wanted as c_int);

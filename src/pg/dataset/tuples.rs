@@ -5,21 +5,26 @@ use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use std::ffi::{CStr, c_int};
 
-/// Takes the rows of one table apart.
-pub(super) struct Tuples {
-    descriptor: pg_sys::TupleDesc,
+/// How the rows of a table lie there, for any thread.
+#[derive(Clone)]
+pub(super) struct RowShape {
     /// Up to the last one that is wanted.
     attributes: Vec<Attribute>,
     /// The attribute of each column of a row, from 0.
     columns: Vec<usize>,
     /// Where each column lies in every row that has no NULL; None if that depends on the row.
     offsets: Option<Vec<usize>>,
-    /// A row's attributes, where it has to be gone through one by one.
-    attribute_values: Vec<(Datum, bool)>,
-    values: Vec<Datum>,
-    nulls: Vec<bool>,
+}
+
+/// A row's columns.
+#[derive(Default)]
+pub(super) struct Columns {
+    pub(super) values: Vec<Datum>,
+    pub(super) nulls: Vec<bool>,
     /// Whether `nulls` may be set, by the row before.
     had_nulls: bool,
+    /// A row's attributes, where it has to be gone through one by one.
+    attributes: Vec<(Datum, bool)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,82 +98,90 @@ impl Attribute {
     }
 }
 
-impl Tuples {
+/// An attribute that a row lacks, as it was added to the table later, from 0; None if it cannot be
+/// said.
+type Missing<'a> = &'a mut dyn FnMut(usize) -> Option<(Datum, bool)>;
+
+impl RowShape {
     /// Of a table's rows, these columns, from 0.
     ///
     /// # Safety
-    /// The descriptor is that of a table, has these columns, and outlives what is returned.
-    pub(super) unsafe fn new(descriptor: pg_sys::TupleDesc, columns: Vec<usize>) -> Tuples {
+    /// The descriptor is that of a table and has these columns.
+    pub(super) unsafe fn new(descriptor: pg_sys::TupleDesc, columns: Vec<usize>) -> RowShape {
         let wanted = columns.iter().map(|column| column + 1).max().unwrap_or(0);
         // SAFETY: the caller's promise.
         let of_table = unsafe { PgTupleDesc::from_pg_unchecked(descriptor) };
         let attributes: Vec<Attribute> = of_table.iter().take(wanted).map(Attribute::of).collect();
         let offset = |&column: &usize| offset_in_all(&attributes[..=column]);
         let offsets = columns.iter().map(offset).collect();
-        Tuples {
-            descriptor,
-            offsets,
-            attribute_values: Vec::with_capacity(wanted),
-            values: vec![Datum::null(); columns.len()],
-            nulls: vec![false; columns.len()],
-            had_nulls: false,
-            attributes,
-            columns,
-        }
+        RowShape { offsets, attributes, columns }
     }
 
-    /// A row's columns, and which of them are NULL. Values are not copied.
+    /// Takes a row apart. Values are not copied. Returns whether it could.
     ///
     /// # Safety
-    /// A row of the table lies there, and stays while what is returned is used.
+    /// A row of the table lies there, and stays while its columns are used; they are used with this
+    /// shape alone.
     #[inline]
     pub(super) unsafe fn take_apart(
-        &mut self,
+        &self,
         row: *const pg_sys::HeapTupleHeaderData,
-    ) -> (&[Datum], &[bool]) {
+        into: &mut Columns,
+        missing: Missing,
+    ) -> bool {
         // SAFETY: the caller's promise; what follows the header begins there.
         let (has_nulls, stored, data) = unsafe {
             let has_nulls = u32::from((*row).t_infomask) & pg_sys::HEAP_HASNULL != 0;
             let stored = (u32::from((*row).t_infomask2) & pg_sys::HEAP_NATTS_MASK) as usize;
             (has_nulls, stored, row.cast::<u8>().add((*row).t_hoff.into()))
         };
+        if into.values.len() != self.columns.len() {
+            into.values = vec![Datum::null(); self.columns.len()];
+            into.nulls = vec![false; self.columns.len()];
+        }
         match &self.offsets {
             Some(offsets) if !has_nulls && stored >= self.attributes.len() => {
                 for ((value, column), offset) in
-                    self.values.iter_mut().zip(&self.columns).zip(offsets)
+                    into.values.iter_mut().zip(&self.columns).zip(offsets)
                 {
                     // SAFETY: without NULLs the value lies there in every row.
                     *value = unsafe { self.attributes[*column].value(data.add(*offset)) };
                 }
                 // seldom: what has just been cleared is slow to read
-                if std::mem::take(&mut self.had_nulls) {
-                    self.nulls.fill(false);
+                if std::mem::take(&mut into.had_nulls) {
+                    into.nulls.fill(false);
                 }
+                true
             }
             // SAFETY: the caller's promise; the bits of NULLs are part of the header.
             _ => unsafe {
                 let bits = if has_nulls { (*row).t_bits.as_ptr() } else { std::ptr::null() };
-                self.go_through(data, stored, bits);
+                self.go_through(data, stored, bits, into, missing)
             },
         }
-        (&self.values, &self.nulls)
     }
 
     /// # Safety
     /// There lies what follows the header of a row of the table, with so many attributes; there is
     /// a bit for each of them, which is 0 for NULL, or there are none and no NULLs.
-    unsafe fn go_through(&mut self, data: *const u8, stored: usize, bits: *const u8) {
-        self.attribute_values.clear();
+    unsafe fn go_through(
+        &self,
+        data: *const u8,
+        stored: usize,
+        bits: *const u8,
+        into: &mut Columns,
+        missing: Missing,
+    ) -> bool {
+        into.attributes.clear();
         let mut offset = 0;
         for (number, attribute) in self.attributes.iter().enumerate() {
-            // SAFETY: the caller's promise, for each attribute after the one before; those that the
-            // row lacks, as they were added to the table later, the descriptor has.
+            // SAFETY: the caller's promise, for each attribute after the one before.
             let value = unsafe {
                 if number >= stored {
-                    let mut is_null = true;
-                    let position = number as c_int + 1;
-                    let value = pg_sys::getmissingattr(self.descriptor, position, &mut is_null);
-                    (value, is_null)
+                    match missing(number) {
+                        Some(value) => value,
+                        None => return false,
+                    }
                 } else if !bits.is_null() && *bits.add(number / 8) & (1 << (number % 8)) == 0 {
                     (Datum::null(), true)
                 } else {
@@ -178,13 +191,28 @@ impl Tuples {
                     (attribute.value(place), false)
                 }
             };
-            self.attribute_values.push(value);
+            into.attributes.push(value);
         }
-        self.had_nulls = true;
+        into.had_nulls = true;
         for (place, column) in self.columns.iter().enumerate() {
-            (self.values[place], self.nulls[place]) = self.attribute_values[*column];
+            (into.values[place], into.nulls[place]) = into.attributes[*column];
         }
+        true
     }
+}
+
+/// What a table's descriptor says of an attribute that a row lacks.
+///
+/// # Safety
+/// The descriptor is that of a table that has it.
+pub(super) unsafe fn missing_attribute(
+    descriptor: pg_sys::TupleDesc,
+    number: usize,
+) -> (Datum, bool) {
+    let mut is_null = true;
+    // SAFETY: the caller's promise.
+    let value = unsafe { pg_sys::getmissingattr(descriptor, number as c_int + 1, &mut is_null) };
+    (value, is_null)
 }
 
 /// Where the last of some attributes lies in every row without NULLs, if that is one place.

@@ -42,15 +42,26 @@ unsafe fn with_plain<T>(
     // SAFETY: the caller's promise; what PostgreSQL makes of it has so many bytes, and is freed
     // only if it is a copy, after the visit.
     unsafe {
-        let is_plain = pgrx::varatt_is_4b_u(given)
-            || (pgrx::varatt_is_1b(given) && !pgrx::varatt_is_1b_e(given));
-        let plain = if is_plain { given } else { detoast(given) };
+        let plain = if is_plain(datum) { given } else { detoast(given) };
         let length = pgrx::varsize_any_exhdr(plain);
         let result = visit(slice::from_raw_parts(pgrx::vardata_any(plain).cast(), length));
         if !std::ptr::eq(plain, given) {
             pg_sys::pfree(plain.cast());
         }
         result
+    }
+}
+
+/// Whether a value lies there with all its bytes: then PostgreSQL is not called to read it.
+///
+/// # Safety
+/// As for [`with_varlena`].
+#[inline]
+pub(crate) unsafe fn is_plain(datum: Datum) -> bool {
+    let given: *mut pg_sys::varlena = datum.cast_mut_ptr();
+    // SAFETY: the caller's promise.
+    unsafe {
+        pgrx::varatt_is_4b_u(given) || (pgrx::varatt_is_1b(given) && !pgrx::varatt_is_1b_e(given))
     }
 }
 
