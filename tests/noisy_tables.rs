@@ -1,10 +1,35 @@
 //! Anyone's noisy table becomes consistent, whatever is in it.
 
-use pg_dp::hierarchy::{Consistency, NoisyTable, NoisyTableError, RegionRows};
+use pg_dp::hierarchy::{Consistency, NoisyRows, NoisyTable, NoisyTableError};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 type Rows = BTreeMap<Vec<String>, RegionRows>;
+
+#[derive(Debug, Clone, Default)]
+struct RegionRows {
+    sizes: Vec<f64>,
+    groups: Vec<f64>,
+    variances: Option<Vec<f64>>,
+}
+
+/// By size, and then by region.
+fn noisy(regions: &Rows) -> NoisyRows {
+    let mut rows = NoisyRows::new(regions.values().any(|rows| rows.variances.is_some()));
+    let longest = regions.values().map(|region| region.sizes.len()).max().unwrap_or(0);
+    for (path, _) in regions.iter().rev() {
+        rows.region(path.clone().into());
+    }
+    for i in 0..longest {
+        for (path, region) in regions.iter().filter(|(_, region)| i < region.sizes.len()) {
+            let number = rows.region(path.clone().into());
+            let variance = region.variances.as_ref().map_or(f64::NAN, |of| of[i]);
+            rows.add(number, region.sizes[i], region.groups[i], variance);
+        }
+    }
+    rows
+}
 type Totals = BTreeMap<Vec<String>, f64>;
 
 const METHODS: [&str; 7] =
@@ -80,8 +105,11 @@ fn tables() -> impl Strategy<Value = (Rows, Totals)> {
 
 /// Children sum to their parent for every size, and the totals are the public ones.
 fn check(method: &str, rows: &Rows, totals: Option<&Totals>) {
-    let table = NoisyTable::new(rows.clone(), totals.cloned()).unwrap().unwrap();
-    let fit = table.consistent(Consistency::parse(method).unwrap(), &mut ());
+    let table = NoisyTable::new(noisy(rows), totals.cloned()).unwrap().unwrap();
+    let method_of = || Consistency::parse(method).unwrap();
+    let fit = table.consistent(method_of(), NonZeroUsize::MIN, &mut ());
+    let shared = table.consistent(method_of(), NonZeroUsize::new(3).unwrap(), &mut ());
+    assert_eq!(fit.histograms, shared.histograms);
     let of_sizes = |regions: std::ops::Range<usize>| -> BTreeMap<u64, u128> {
         let mut sums = BTreeMap::new();
         for run in fit.histograms[regions].iter().flat_map(|histogram| histogram.runs()) {
@@ -132,7 +160,7 @@ fn table(rows: &[(&[&str], f64, f64)]) -> Rows {
 }
 
 fn refusal(rows: Rows, totals: Option<Totals>) -> String {
-    NoisyTable::new(rows, totals).unwrap_err().to_string()
+    NoisyTable::new(noisy(&rows), totals).unwrap_err().to_string()
 }
 
 /// Their sum is 0 modulo 2^64.
@@ -148,7 +176,7 @@ fn totals_that_wrap_around_contradict() {
         );
         totals.insert(vec![child], (1u64 << 53) as f64 - 1.0);
     }
-    let table = NoisyTable::new(rows, Some(totals));
+    let table = NoisyTable::new(noisy(&rows), Some(totals));
     assert!(matches!(table, Err(NoisyTableError::TotalsContradict { .. })));
 }
 
@@ -173,7 +201,7 @@ fn what_would_not_fit_or_was_not_given_is_refused() {
 
 #[test]
 fn without_rows_there_is_nothing() {
-    assert!(NoisyTable::new(Rows::new(), None).unwrap().is_none());
+    assert!(NoisyTable::new(noisy(&Rows::new()), None).unwrap().is_none());
     let empty = Rows::from([(vec![], RegionRows::default())]);
-    assert!(NoisyTable::new(empty, None).unwrap().is_none());
+    assert!(NoisyTable::new(noisy(&empty), None).unwrap().is_none());
 }

@@ -21,7 +21,7 @@ mod library {
     use pg_dp::charge::{Costs, Receipt};
     use pg_dp::coco::{Coco, DpCoco, Run};
     use pg_dp::hierarchy::{
-        self, Consistency, HistogramMechanism, Mechanism, NoisyTable, Observer, Prior, RegionRows,
+        self, Consistency, HistogramMechanism, Mechanism, NoisyRows, NoisyTable, Observer, Prior,
         ReleaseError, ReleaseRequest, Released, Shape, Tree,
     };
     use pg_dp::ranges::{
@@ -143,18 +143,18 @@ mod library {
         totals: Option<&[(Vec<String>, f64)]>,
         consistency: &str,
     ) -> (Histograms, f64) {
-        let mut rows = std::collections::BTreeMap::<Vec<String>, RegionRows>::new();
+        let mut rows = NoisyRows::new(with_variances);
         for (path, size, groups, variance) in table {
-            let region = rows.entry(path.clone()).or_default();
-            region.sizes.push(*size);
-            region.groups.push(*groups);
-            if with_variances {
-                region.variances.get_or_insert_default().push(*variance);
-            }
+            let region = rows.region(path.clone().into());
+            rows.add(region, *size, *groups, *variance);
         }
         let totals = totals.map(|totals| totals.iter().cloned().collect());
         let table = NoisyTable::new(rows, totals).unwrap().unwrap();
-        let fit = table.consistent(Consistency::parse(consistency).unwrap(), &mut ());
+        let fit = table.consistent(
+            Consistency::parse(consistency).unwrap(),
+            std::num::NonZeroUsize::MIN,
+            &mut (),
+        );
         (fit.histograms.iter().map(pairs).collect(), fit.gap)
     }
 

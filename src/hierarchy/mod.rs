@@ -32,7 +32,7 @@ pub use intervals::{
 };
 pub use measurement::{LevelMeasurement, RegionMeasurement};
 pub use measuring::KeptNumbers;
-pub use noisy_table::{NoisyTable, NoisyTableError, RegionRows};
+pub use noisy_table::{NoisyRows, NoisyTable, NoisyTableError};
 pub use observer::Observer;
 pub use plan::{FirstLook, MAX_LEVELS, PlanError, ReleasePlan, ReleaseRequest, estimator_names};
 pub use prior::{GUESSED_MEAN_SIZE, Prior, Shape};

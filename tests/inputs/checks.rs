@@ -2,7 +2,7 @@
 //! read back as it is, and answers. For cargo's tests and for the fuzzer.
 
 use pg_dp::coco::{Coco, Estimator};
-use pg_dp::hierarchy::{Consistency, NoisyTable, RegionRows};
+use pg_dp::hierarchy::{Consistency, NoisyRows, NoisyTable};
 use pg_dp::ranges::{
     AmountUnit, Bins, CellCounts, DpGrid, DpRanges, LevelBudgets, MAX_ADAPTIVE_BINS, MethodChoice,
     ReleaseChoice, Workload,
@@ -167,19 +167,16 @@ pub fn noisy_table(data: &[u8]) {
     let Some((head, data)) = data.split_first() else { return };
     let (method, has_variances) = (METHODS[usize::from(head & 127) % 7], *head > 127);
     let float = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    let mut rows: BTreeMap<Vec<String>, RegionRows> = BTreeMap::new();
+    let mut rows = NoisyRows::new(has_variances);
     for row in data.chunks_exact(if has_variances { 18 } else { 10 }).take(100) {
         let path = match row[0] {
-            0..64 => vec![],
+            0..64 => Vec::<String>::new(),
             place @ 64..160 => vec![(place % 3).to_string()],
             place => vec![(place % 3).to_string(), (place / 3 % 3).to_string()],
         };
-        let region = rows.entry(path).or_default();
-        region.sizes.push(f64::from(row[1]));
-        region.groups.push(float(&row[2..10]));
-        if has_variances {
-            region.variances.get_or_insert_default().push(float(&row[10..18]));
-        }
+        let region = rows.region(path.into());
+        let variance = if has_variances { float(&row[10..18]) } else { f64::NAN };
+        rows.add(region, f64::from(row[1]), float(&row[2..10]), variance);
     }
     let table = match NoisyTable::new(rows, None) {
         Ok(Some(table)) => table,
@@ -190,7 +187,7 @@ pub fn noisy_table(data: &[u8]) {
         }
     };
     let method = Consistency::parse(method).expect("a method");
-    let fit = table.consistent(method, &mut ());
+    let fit = table.consistent(method, std::num::NonZeroUsize::MIN, &mut ());
     let of_sizes = |histograms: &[Coco]| -> BTreeMap<u64, u128> {
         let mut sums = BTreeMap::new();
         for run in histograms.iter().flat_map(Coco::runs) {

@@ -8,8 +8,11 @@ use crate::hierarchy::consistency::{
     NoisyCounts, Quantity, Weights, pgsr, running_totals, transposed,
 };
 use crate::hierarchy::observer::Observer;
-use crate::work::poll;
+use crate::work::{poll, share};
 use std::num::NonZeroUsize;
+
+/// To project a cell on a region's total takes about as long as so many draws of noise.
+const DRAWS_PER_CELL: u64 = 4;
 
 impl NoisyTable {
     /// Histograms of integers >= 0, children summing to their parents for every size.
@@ -18,13 +21,19 @@ impl NoisyTable {
     /// the other methods the root's. Where the root's is not known, `pgsr`, `topdown` and `chain`
     /// find it along with the counts, the others by the sums of the counts before. `none` leaves
     /// each region's counts, projected on its total, as they are.
-    pub fn consistent(&self, method: Consistency, observer: &mut dyn Observer) -> Consistent {
+    /// `threads`: the most that may work at a time; what comes out does not depend on it.
+    pub fn consistent(
+        &self,
+        method: Consistency,
+        threads: NonZeroUsize,
+        observer: &mut dyn Observer,
+    ) -> Consistent {
         let regions;
         let mut totals = self.root().map(KnownTotals::Root);
         let cells = |cells| Evidence::Cells { cells, sizes: Some(&self.sizes) };
         let evidence = match method.quantity() {
             Quantity::Estimates => {
-                Evidence::Estimates { estimates: self.estimates(), cut_noise: None }
+                Evidence::Estimates { estimates: self.estimates(threads), cut_noise: None }
             }
             Quantity::Counts => cells(NoisyCells {
                 sizes: self.sizes.len(),
@@ -44,7 +53,6 @@ impl NoisyTable {
                 cells(self.sums(values))
             }
         };
-        let threads = NonZeroUsize::MIN;
         method.apply(KnownRegions { tree: &self.tree, evidence, totals, threads }, observer)
     }
 
@@ -77,31 +85,31 @@ impl NoisyTable {
 
     /// Every region's counts projected on its total. A cell of n groups of one size is known to
     /// within its variance v, so each of their sizes to within v / n.
-    fn estimates(&self) -> Vec<Estimate> {
+    fn estimates(&self, threads: NonZeroUsize) -> Vec<Estimate> {
         let totals = self.region_totals();
         let values = self.by_region(&self.values);
         let weights = self.weights.as_deref().map(|weights| self.by_region(weights));
         let weight = |cell: usize| weights.as_ref().map_or(1.0, |weights| weights[cell]);
-        let mut estimates = Vec::with_capacity(totals.len());
-        for (region, (row, total)) in values.chunks(self.sizes.len()).zip(totals).enumerate() {
+        let sizes = self.sizes.len();
+        let work = vec![DRAWS_PER_CELL * sizes as u64; totals.len()];
+        share(&work, threads, |region| {
             poll();
-            let cells = region * self.sizes.len()..;
+            let cells = region * sizes..(region + 1) * sizes;
             let targets: Vec<(f64, f64)> =
-                row.iter().zip(cells.clone()).map(|(&value, cell)| (value, weight(cell))).collect();
+                cells.clone().map(|cell| (values[cell], weight(cell))).collect();
             poll();
-            let counts = project_weighted(&targets, total);
+            let counts = project_weighted(&targets, totals[region]);
             poll();
             let runs = counts.into_iter().zip(&self.sizes).zip(cells);
             let runs = runs.filter(|((groups, _), _)| *groups > 0);
-            estimates.push(Estimate::new(
+            Estimate::new(
                 runs.map(|((groups, &size), cell)| {
                     let variance = 1.0 / weight(cell) / groups as f64;
                     EstimatedRun { size, variance, groups }
                 })
                 .collect(),
-            ));
-        }
-        estimates
+            )
+        })
     }
 
     /// Sums of counts as targets, with their regions' weights. How exact each one is depends on

@@ -8,5 +8,5 @@ mod rows;
 mod table;
 
 pub use error::NoisyTableError;
-pub use rows::RegionRows;
+pub use rows::NoisyRows;
 pub use table::NoisyTable;

@@ -1,10 +1,53 @@
 //! The table as it is read.
 
-/// The rows of one region: a size, the noisy number of groups of that size, and its variance where
-/// the variances are known.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RegionRows {
-    pub sizes: Vec<f64>,
-    pub groups: Vec<f64>,
-    pub variances: Option<Vec<f64>>,
+use crate::path::Path;
+use std::collections::HashMap;
+
+/// The rows of a table, in any order: a region, a size, the noisy number of its groups of that size,
+/// and its variance where variances are known.
+///
+/// There may be millions: a region's path is kept once.
+#[derive(Debug, Clone)]
+pub struct NoisyRows {
+    /// Each with its number.
+    pub(super) paths: HashMap<Path, u32>,
+    pub(super) regions: Vec<u32>,
+    pub(super) sizes: Vec<f64>,
+    pub(super) groups: Vec<f64>,
+    pub(super) variances: Option<Vec<f64>>,
+}
+
+impl NoisyRows {
+    /// None yet.
+    pub fn new(with_variances: bool) -> NoisyRows {
+        NoisyRows {
+            paths: HashMap::new(),
+            regions: vec![],
+            sizes: vec![],
+            groups: vec![],
+            variances: with_variances.then(Vec::new),
+        }
+    }
+
+    /// The number of a region, by which its rows are added.
+    pub fn region(&mut self, path: Path) -> u32 {
+        let next = self.paths.len() as u32;
+        *self.paths.entry(path).or_insert(next)
+    }
+
+    /// The variance counts where there are variances.
+    pub fn add(&mut self, region: u32, size: f64, groups: f64, variance: f64) {
+        self.regions.push(region);
+        self.sizes.push(size);
+        self.groups.push(groups);
+        if let Some(variances) = &mut self.variances {
+            variances.push(variance);
+        }
+    }
+
+    /// The path of a region, for errors.
+    pub(super) fn path(&self, region: u32) -> Vec<String> {
+        let path = self.paths.iter().find(|(_, number)| **number == region);
+        path.map(|(path, _)| path.to_vec()).unwrap_or_default()
+    }
 }

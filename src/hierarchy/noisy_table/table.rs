@@ -2,11 +2,12 @@
 
 use super::error::{LARGEST_EXACT, NoisyTableError};
 use super::filling::Filling;
-use super::rows::RegionRows;
-use crate::hierarchy::consistency::{MAX_CELLS, NoisyCounts, transposed};
+use super::rows::NoisyRows;
+use crate::hierarchy::consistency::{MAX_CELLS, transposed};
 use crate::hierarchy::tree::Tree;
-use crate::work::poll;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::path::Path;
+use crate::work::{Paced, poll};
+use std::collections::{BTreeMap, HashSet};
 
 /// Which numbers of groups are public.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,55 +34,34 @@ pub struct NoisyTable {
 }
 
 impl NoisyTable {
-    /// `rows`: by path, the root's being empty; `totals`: public numbers of groups by path, of the
-    /// root alone or of every region; regions of which there is a total need no rows.
+    /// `totals`: public numbers of groups by path, the root's being empty, of the root alone or of
+    /// every region; regions of which there is a total need no rows.
     ///
     /// None: there are no rows. Errors: see [`NoisyTableError`].
     pub fn new(
-        rows: BTreeMap<Vec<String>, RegionRows>,
+        rows: NoisyRows,
         totals: Option<BTreeMap<Vec<String>, f64>>,
     ) -> Result<Option<NoisyTable>, NoisyTableError> {
-        let mut sizes = Vec::new();
-        for (path, region) in &rows {
-            poll();
-            for &size in &region.sizes {
-                let error = || NoisyTableError::Size { path: path.clone(), size };
-                sizes.push(whole(size).ok_or_else(error)?);
-            }
-        }
+        let sizes = sizes_of(&rows)?;
         if sizes.is_empty() {
             return Ok(None);
         }
-        poll();
-        sizes.sort_unstable();
-        sizes.dedup();
-        poll();
-        let tree = tree_of(rows.keys().chain(totals.iter().flat_map(|t| t.keys())).collect())?;
+        let of_totals = totals.iter().flat_map(|totals| totals.keys()).map(|path| path.as_slice());
+        let tree = tree_of(&rows, of_totals.map(Path::from))?;
         let regions = tree.regions().len();
         if regions.saturating_mul(sizes.len()) > MAX_CELLS {
             return Err(NoisyTableError::TooManyCells { regions, sizes: sizes.len() });
         }
-
-        let mut cells = Filling::new(regions, sizes.len());
-        let largest = NoisyCounts::largest(&tree);
-        for level in 0..tree.depth() {
-            let mut sum = 0.0;
-            for region in tree.level(level) {
-                let path = tree.regions()[region].path.to_vec();
-                let Some(rows) = rows.get(&path) else { continue };
-                sum += cells.enter(region, &path, rows, &sizes)?;
-                if sum > largest {
-                    return Err(NoisyTableError::LargeCounts { path, largest });
-                }
-            }
-        }
+        let mut cells = Filling::new(&tree, &sizes, rows.variances.is_some());
+        cells.enter(&rows)?;
+        drop(rows);
         let totals = match totals {
             Some(totals) => public_totals(&tree, &totals)?,
             None => PublicTotals::None,
         };
         poll();
-        let weights = cells.weights(&tree).map(|weights| transposed(&weights, sizes.len()));
-        let values = transposed(&cells.values, sizes.len());
+        let weights = cells.weights().map(|weights| transposed(&weights, sizes.len()));
+        let values = transposed(&cells.into_values(), sizes.len());
         Ok(Some(NoisyTable { tree, sizes, values, weights, totals }))
     }
 
@@ -95,23 +75,46 @@ fn whole(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && range.contains(&number)).then_some(number as u64)
 }
 
-/// The tree of which these are all regions.
-fn tree_of(paths: BTreeSet<&Vec<String>>) -> Result<Tree, NoisyTableError> {
-    let depth = paths.iter().map(|path| path.len()).max().unwrap_or(0);
-    let mut parents = BTreeSet::new();
-    for path in &paths {
-        if let Some((_, parent)) = path.split_last() {
-            if !paths.contains(&parent.to_vec()) {
-                return Err(NoisyTableError::MissingParent { path: path.to_vec() });
+/// The sizes that occur, ascending.
+fn sizes_of(rows: &NoisyRows) -> Result<Vec<u64>, NoisyTableError> {
+    let mut sizes: HashSet<u64> = HashSet::new();
+    for (&region, &size) in rows.regions.iter().zip(&rows.sizes).paced() {
+        let error = || NoisyTableError::Size { path: rows.path(region), size };
+        sizes.insert(whole(size).ok_or_else(error)?);
+    }
+    poll();
+    let mut sizes: Vec<u64> = sizes.into_iter().collect();
+    sizes.sort_unstable();
+    Ok(sizes)
+}
+
+/// The tree of which these, and the paths of the rows, are all regions.
+fn tree_of(rows: &NoisyRows, others: impl Iterator<Item = Path>) -> Result<Tree, NoisyTableError> {
+    let others: HashSet<Path> = others.filter(|path| !rows.paths.contains_key(path)).collect();
+    let exists = |path: &Path| rows.paths.contains_key(path) || others.contains(path);
+    let paths = || rows.paths.keys().chain(&others).paced();
+    let depth = paths().map(Path::depth).max().unwrap_or(0);
+    let mut parents = HashSet::new();
+    // of several that are wrong, the first in the order of their paths
+    let mut orphan: Option<&Path> = None;
+    for path in paths() {
+        if let Some(above) = path.depth().checked_sub(1) {
+            let parent = path.above(above);
+            if !exists(&parent) {
+                orphan = orphan.into_iter().chain([path]).min();
             }
             parents.insert(parent);
         }
     }
-    let childless = |path: &&&Vec<String>| path.len() < depth && !parents.contains(path.as_slice());
-    if let Some(path) = paths.iter().find(childless) {
+    if let Some(path) = orphan {
+        return Err(NoisyTableError::MissingParent { path: path.to_vec() });
+    }
+    let childless = |path: &&Path| path.depth() < depth && !parents.contains(*path);
+    if let Some(path) = paths().filter(childless).min() {
         return Err(NoisyTableError::UnevenDepth { path: path.to_vec(), depth });
     }
-    let leaves = paths.into_iter().filter(|path| path.len() == depth);
+    drop(parents);
+    let leaves = paths().filter(|path| path.depth() == depth);
     // distinct paths of one length make a tree
     let tree = Tree::from_leaves(depth, leaves.map(|path| (path.clone(), ())).collect());
     tree.map(|(tree, _)| tree).map_err(|_| NoisyTableError::UnevenDepth { path: vec![], depth })

@@ -5,7 +5,7 @@ use super::query::Query;
 use super::reading::Reading;
 use super::relation::Relation;
 use super::source::{Source, distinct, quoted};
-use super::stream::StreamedRow;
+use super::streamed_row::StreamedRow;
 use crate::pg::errors::{Failure, Result, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
 use crate::pg::values::amounts::{Amounts, BYTES_OF_NUMERIC, units_of_numeric};

@@ -4,7 +4,7 @@ use super::layout::Layout;
 use super::query::Query;
 use super::row_counting::{Entities, RowMaker};
 use super::row_keys::Keys;
-use super::stream::StreamedRow;
+use super::streamed_row::StreamedRow;
 use crate::counting::{GroupRow, GroupSizes};
 use crate::noise::words_from_system;
 use crate::pg::errors::{Result, internal};

@@ -7,7 +7,7 @@
 
 use super::leaves::Leaves;
 use super::query::Query;
-use super::stream::Arguments;
+use super::streamed_row::Arguments;
 use crate::counting::{RegionHistograms, TooManyRegions, read_histograms, write_histograms};
 use crate::pg::errors::{Failure, Result, error, internal, invalid, required};
 use crate::pg::values::running::{Aggregation, Lifetime, Running};

@@ -11,7 +11,7 @@ use super::names::too_long_name;
 use super::query::Query;
 use super::row_counting::{Entities, NumberOf, RowCounter, RowMaker, entities};
 use super::row_regions::{OtherRegions, RowRegions};
-use super::stream::StreamedRow;
+use super::streamed_row::StreamedRow;
 use crate::coco::Coco;
 use crate::counting::{RegionHistograms, RegionTallies, TooManyRegions};
 use crate::noise::words_from_system;

@@ -2,7 +2,7 @@
 //! (`check`, `relation`, `kinship`, `time_column`), and how their private rows are read: planned
 //! before the charge (`leaf_reading`, `hidden_groups`, `bin_reading`, `cell_reading`,
 //! `region_reading`, `region_finding`, `bound_finding`, `counted_bins`), by queries whose plans tell nothing (`query`), row by row
-//! (`stream`), as they lie in the pages (`plain_scan`, `tuples`, `pages`), counted as they come
+//! (`stream`, `streamed_row`), as they lie in the pages (`plain_scan`, `tuples`, `pages`), counted as they come
 //! (`leaves`, `row_counting`, `known_groups`, `row_keys`, `row_regions`, `leaf_histograms`) or by PostgreSQL (`sizes_query`). Tables that releases do not read themselves
 //! are counted beforehand (`leaf_count`, `leaf_query`).
 
@@ -39,6 +39,7 @@ mod row_keys;
 mod row_regions;
 mod sizes_query;
 pub(super) mod source;
-mod stream;
+pub(super) mod stream;
+mod streamed_row;
 pub(super) mod time_column;
 mod tuples;

@@ -5,7 +5,7 @@
 //! that was added to the table later. These come back.
 
 use super::layout::Layout;
-use super::stream::{StreamedColumn, StreamedRow};
+use super::streamed_row::{StreamedColumn, StreamedRow};
 use super::tuples::{Columns, RowShape};
 use pgrx::prelude::*;
 use std::sync::Arc;

@@ -12,7 +12,8 @@
 
 use super::plain_scan::plain_scans;
 use super::relation::Relation;
-use super::stream::{EachRow, Receiver, RowVisitor, StreamedRow};
+use super::stream::{EachRow, Receiver, RowVisitor};
+use super::streamed_row::StreamedRow;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::settings::with_workers;
 use pgrx::pg_sys::Oid;

@@ -16,7 +16,7 @@ use super::query::Query;
 use super::relation::Relation;
 use super::sizes_query::region_names;
 use super::source::{RANK, Source, comparable, label, not_null, quoted};
-use super::stream::StreamedRow;
+use super::streamed_row::StreamedRow;
 use crate::counting::FirstPaths;
 use crate::hierarchy::Finder;
 use crate::noise::RandomWords;

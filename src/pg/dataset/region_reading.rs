@@ -8,7 +8,7 @@ use super::leaves::Leaves;
 use super::query::Query;
 use super::reading::Reading;
 use super::source::{Source, distinct, quoted};
-use super::stream::StreamedRow;
+use super::streamed_row::StreamedRow;
 use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, internal, invalid, too_many_regions};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};

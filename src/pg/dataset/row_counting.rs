@@ -6,7 +6,8 @@
 use super::pages::{PageHelper, Pages};
 use super::row_keys::Keys;
 use super::row_regions::{News, PrintedRegions, RowRegions};
-use super::stream::{RowVisitor, StreamedRow};
+use super::stream::RowVisitor;
+use super::streamed_row::StreamedRow;
 use crate::counting::{GroupRow, GroupSizes, RegionTallies};
 use crate::pg::server::temporary_file::BufferedFile;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! The keys of rows that are counted, made of their columns.
 
 use super::layout::Layout;
-use super::stream::StreamedRow;
+use super::streamed_row::StreamedRow;
 use crate::counting::{GroupKey, KeyColumn, KeyMaker, RowForm};
 use crate::noise::words_from_system;
 use crate::pg::errors::{Result, internal};

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::row_keys::Keys;
-use super::stream::StreamedRow;
+use super::streamed_row::StreamedRow;
 use crate::counting::{GroupKey, KeyHasher, RegionTallies, TooManyRegions};
 use crate::noise::words_from_system;
 use crate::path::Path;

@@ -3,11 +3,13 @@
 use super::watch::{Watch, rows};
 use crate::coco::DpCoco;
 use crate::hierarchy::{
-    Consistency, Consistent, NoisyTable, NoisyTableError, RegionRows, path_text,
+    Consistency, Consistent, NoisyRows, NoisyTable, NoisyTableError, path_text,
 };
+use crate::pg::dataset::stream::stream;
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::select::read_rows;
+use crate::pg::server::settings::threads;
 use crate::pg::values::path::PathArray;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -53,7 +55,7 @@ fn dp_hierarchy_consistent(
     })?;
     let Some(table) = table else { return Ok(rows(vec![])) };
     let mut watch = Watch::consistency(&progress, method, table.tree());
-    let Consistent { histograms, gap } = table.consistent(method, &mut watch);
+    let Consistent { histograms, gap } = table.consistent(method, threads(), &mut watch);
     if gap > NOTABLE_GAP {
         warning!(
             "cumulative: weights this different are hard to fit; up to {:.1} % of the squared \
@@ -168,43 +170,37 @@ impl CallerTable {
         }
     }
 
-    /// One row of the result per region: few, and short to hand over.
-    fn read_counts(&self) -> Result<BTreeMap<Vec<String>, RegionRows>> {
-        let (path, size, groups) =
-            (self.path_column()?, self.number("size")?, self.number("groups")?);
-        let variance = match self.has("variance") {
-            true => format!("pg_catalog.array_agg({})", self.number("variance")?),
-            false => "NULL::pg_catalog.float8[]".to_string(),
-        };
-        let sql = format!(
-            "SELECT {path}, pg_catalog.array_agg({size}), pg_catalog.array_agg({groups}), \
-                    {variance} FROM {} GROUP BY 1",
-            self.name
-        );
-        let mut regions: BTreeMap<Vec<String>, RegionRows> = BTreeMap::new();
-        read_rows(&sql, |row| {
-            pgrx::check_for_interrupts!();
-            let path = self.path(row.get(1))?;
-            let complete = |column: &str, values: Option<Vec<Option<f64>>>| {
-                let values = values.unwrap_or_default().into_iter().collect::<Option<Vec<f64>>>();
-                values.ok_or_else(|| self.null(column, &path))
+    fn read_counts(&self) -> Result<NoisyRows> {
+        let mut columns =
+            [self.path_column()?, self.number("size")?, self.number("groups")?].to_vec();
+        if self.has("variance") {
+            columns.push(self.number("variance")?);
+        }
+        let mut rows = NoisyRows::new(self.has("variance"));
+        // of the row before: mostly those of a region follow one another
+        let (mut path_bytes, mut region) = (Vec::new(), None);
+        stream(&format!("SELECT {} FROM {}", columns.join(", "), self.name), |row| {
+            let of_row = match region {
+                Some(region) if row.has_all(0..1) && row.with_bytes(0, |b| *b == *path_bytes) => {
+                    region
+                }
+                _ => {
+                    // arrays that differ in their bounds are one path
+                    let number = rows.region(self.path(row.get(0))?.into());
+                    path_bytes = row.with_bytes(0, <[u8]>::to_vec);
+                    *region.insert(number)
+                }
             };
-            let sizes = complete("size", row.get(2))?;
-            let groups = complete("groups", row.get(3))?;
-            let variances = match self.has("variance") {
-                true => Some(complete("variance", row.get(4))?),
-                false => None,
+            let number = |column: usize, name: &str| {
+                let path = || self.path(row.get(0));
+                row.get::<f64>(column).map_or_else(|| Err(self.null(name, &path()?)), Ok)
             };
-            // arrays that differ in their bounds are one path
-            let rows = regions.entry(path).or_default();
-            rows.sizes.extend(sizes);
-            rows.groups.extend(groups);
-            if let Some(variances) = variances {
-                rows.variances.get_or_insert_default().extend(variances);
-            }
+            let (size, groups) = (number(1, "size")?, number(2, "groups")?);
+            let variance = if columns.len() > 3 { number(3, "variance")? } else { f64::NAN };
+            rows.add(of_row, size, groups, variance);
             Ok(())
         })?;
-        Ok(regions)
+        Ok(rows)
     }
 
     fn read_totals(&self) -> Result<BTreeMap<Vec<String>, f64>> {

@@ -10,10 +10,12 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::select::extension_type;
+use crate::pg::server::settings::without_reference_checks;
 use crate::pg::server::worker::{Errand, Unanswered, Work, ask};
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::spi::OwnedPreparedStatement;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -167,7 +169,8 @@ const MOST_ROWS: usize = 128;
 const MOST_BYTES: usize = 1 << 20;
 
 /// Inserts these rows, with their numbers. `into`: the table and its columns; `types`: of these.
-/// `bytes`: about what a row takes.
+/// `bytes`: about what a row takes. That their release is there is not checked for each, which would
+/// take as long as all else: this transaction has just written it.
 fn insert_each<'a, R>(
     into: &str,
     types: &[PgOid],
@@ -185,6 +188,15 @@ fn insert_each<'a, R>(
         Spi::connect_mut(|client| client.prepare_mut(&*sql, &types.repeat(rows)).map(|s| s.keep()))
             .map_err(internal)
     };
+    without_reference_checks(|| insert_some_at_a_time(rows, bytes, prepared, arguments))
+}
+
+fn insert_some_at_a_time<'a, R>(
+    rows: &'a [R],
+    bytes: impl Fn(&R) -> usize,
+    prepared: impl Fn(usize) -> Result<OwnedPreparedStatement>,
+    arguments: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
+) -> Result<()> {
     let mut of_most = None;
     let mut begin = 0;
     while begin < rows.len() {

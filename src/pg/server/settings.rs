@@ -65,6 +65,12 @@ pub(crate) fn with_own_search_path<T>(action: impl FnOnce() -> T) -> T {
     with_settings([(c"search_path", c"pg_catalog, pg_temp".into())], action)
 }
 
+/// Runs `action` without the checks that rows which are inserted refer to others: for many rows that
+/// refer to one that the transaction holds.
+pub(crate) fn without_reference_checks<T>(action: impl FnOnce() -> T) -> T {
+    with_settings([(c"session_replication_role", c"replica".into())], action)
+}
+
 /// Sets what holds for the rest of this process, unless something else is set.
 pub(super) fn set(name: &CStr, value: &CStr) {
     // SAFETY: copies two strings that end with a zero.

@@ -60,7 +60,10 @@ impl ConsistencyMethod for Matching {
             Evidence::Estimates { estimates, cut_noise: Some(noise) } => {
                 combined(tree, &noise, &estimates, known.threads, observer)
             }
-            _ => matched(tree, known.estimates(), Merge::Weighted, observer),
+            _ => {
+                let threads = known.threads;
+                matched(tree, known.estimates(), Merge::Weighted, threads, observer)
+            }
         })
     }
 }
@@ -83,8 +86,8 @@ impl ConsistencyMethod for MatchingUnweighted {
     }
 
     fn consistent(&self, known: KnownRegions, observer: &mut dyn Observer) -> Consistent {
-        let tree = known.tree;
-        Consistent::exactly(matched(tree, known.estimates(), Merge::Mean, observer))
+        let (tree, threads) = (known.tree, known.threads);
+        Consistent::exactly(matched(tree, known.estimates(), Merge::Mean, threads, observer))
     }
 }
 
@@ -96,17 +99,25 @@ pub fn matched(
     tree: &Tree,
     mut estimates: Vec<Estimate>,
     merge: Merge,
+    threads: NonZeroUsize,
     observer: &mut dyn Observer,
 ) -> Vec<Coco> {
-    for parent in 0..tree.leaves().start {
-        poll();
-        let children = tree.regions()[parent].children.clone();
-        let own: Vec<&Estimate> = estimates[children.clone()].iter().collect();
-        let merged = match_and_merge(&estimates[parent], &own, merge);
-        for (child, estimate) in children.zip(merged) {
-            estimates[child] = estimate;
-        }
-        observer.parent_matched();
+    for level in 0..tree.depth() - 1 {
+        let parents = tree.level(level);
+        let children = |place: usize| tree.regions()[parents.start + place].children.clone();
+        let runs = |place| estimates[children(place)].iter().map(|child| child.runs().len() as u64);
+        let works = (0..parents.len()).map(|place| DRAWS_PER_RUN * runs(place).sum::<u64>());
+        let works: Vec<u64> = works.collect();
+        let known = &estimates;
+        let match_children = |place| {
+            poll();
+            let own: Vec<&Estimate> = known[children(place)].iter().collect();
+            match_and_merge(&known[parents.start + place], &own, merge)
+        };
+        let merged = share_and_tell(&works, threads, match_children, || observer.parent_matched());
+        // those of a level lie one after the other
+        let below = tree.level(level + 1);
+        estimates.splice(below, merged.into_iter().flatten());
     }
     sums_of_leaves(tree, &estimates)
 }
