@@ -117,6 +117,14 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
+    /// Unwinds as the helper did, which did not do what it was given.
+    pub fn end_as_helper(&mut self) -> ! {
+        match &mut self.splitter {
+            Some(Splitter::Helped(helped)) => helped.end_as_helper(),
+            _ => unreachable!("without a helper nothing is given to one"),
+        }
+    }
+
     fn count_last(&mut self) {
         if let Some(row) = self.run.end() {
             self.count(row);

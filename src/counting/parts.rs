@@ -94,6 +94,8 @@ pub(super) struct HelpedSplitter {
     helper: Helper<Job, Done>,
     /// How many jobs it has.
     given: usize,
+    /// To be filled next.
+    empty: Vec<GroupRow>,
 }
 
 /// Adds rows that it makes.
@@ -125,7 +127,7 @@ impl Splitter {
         match helper {
             Some(helper) => {
                 let batch = Vec::with_capacity(BATCH);
-                Splitter::Helped(HelpedSplitter { batch, helper, given: 0 })
+                Splitter::Helped(HelpedSplitter { batch, helper, given: 0, empty: vec![] })
             }
             None => Splitter::Here(Parts::new(count, form, hasher)),
         }
@@ -152,7 +154,7 @@ impl Splitter {
             Splitter::Here(_) => false,
             Splitter::Helped(helped) => {
                 helped.take_done(&mut full);
-                helped.given <= WAITING
+                helped.given < WAITING
             }
         }
     }
@@ -191,7 +193,8 @@ impl Splitter {
 
 impl HelpedSplitter {
     fn pass_on(&mut self, full: &mut impl FnMut(usize, Box<Block>)) {
-        let mut empty = self.take_done(full);
+        self.take_done(full);
+        let mut empty = take(&mut self.empty);
         empty.reserve(BATCH);
         let batch = replace(&mut self.batch, empty);
         self.give(Job::Rows(batch));
@@ -202,17 +205,18 @@ impl HelpedSplitter {
         self.helper.give(job);
     }
 
-    /// Returns memory for a batch.
-    fn take_done(&mut self, full: &mut impl FnMut(usize, Box<Block>)) -> Vec<GroupRow> {
-        let mut empty = Vec::new();
+    fn take_done(&mut self, full: &mut impl FnMut(usize, Box<Block>)) {
         while let Some(done) = self.helper.result() {
             self.given -= 1;
             done.full.into_iter().for_each(|(part, block)| full(part, block));
             if done.batch.capacity() > 0 {
-                empty = done.batch;
+                self.empty = done.batch;
             }
         }
-        empty
+    }
+
+    pub(super) fn end_as_helper(&mut self) -> ! {
+        self.helper.pass_panic_on()
     }
 }
 

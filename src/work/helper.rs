@@ -64,8 +64,8 @@ impl<J: Send + 'static, R: Send + 'static> Helper<J, R> {
         }
     }
 
-    /// It ended too early.
-    fn pass_panic_on(&mut self) -> ! {
+    /// It ended too early: unwinds as it did.
+    pub fn pass_panic_on(&mut self) -> ! {
         let ended = self.thread.take().map(JoinHandle::join);
         match ended {
             Some(Err(panic)) => resume_unwind(panic),

@@ -153,3 +153,18 @@ SELECT count(*) FROM late;
 SELECT sum(groups) FROM dp_hierarchy_release('late', 1e6) WHERE level = 0;
 SELECT count(*) FROM late;
 COMMIT;
+
+-- stored rows are not checked one by one for their release, but all others are, and triggers of the administrator's fire
+DO $$ BEGIN
+    INSERT INTO dp.release_region (release, n, path, histogram) SELECT -1, n, path, histogram FROM dp.release_region LIMIT 1;
+EXCEPTION WHEN foreign_key_violation THEN RAISE WARNING 'refused: %', sqlerrm;
+END $$;
+CREATE TABLE noted (path text[]);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.noted VALUES (NEW.path); RETURN NULL; END $$;
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('late', 1e5, name => 'without triggers');
+CREATE TRIGGER note AFTER INSERT ON dp.release_region FOR EACH ROW EXECUTE FUNCTION note();
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('late', 1e5, name => 'with a trigger');
+DROP TRIGGER note ON dp.release_region;
+TABLE noted ORDER BY path;
+SELECT r.name, region, groups FROM dp.release_region AS g JOIN dp.release AS r ON r.id = g.release
+ WHERE r.name LIKE 'with%' ORDER BY r.name, n;

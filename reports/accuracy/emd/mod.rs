@@ -17,6 +17,7 @@ use pg_dp::hierarchy::matched;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::error::Error;
+use std::num::NonZeroUsize;
 
 /// Of each level.
 pub const EPSILONS: [f64; 5] = [0.05, 0.1, 0.5, 1.0, 2.0];
@@ -227,7 +228,7 @@ fn released(
             let estimates: Vec<Estimate> =
                 estimators.iter().enumerate().flat_map(of_level).collect();
             let released = match merge {
-                Some(merge) => matched(&data.tree, estimates, *merge, &mut ()),
+                Some(merge) => matched(&data.tree, estimates, *merge, NonZeroUsize::MIN, &mut ()),
                 None => estimates.iter().map(|e| e.released().histogram().clone()).collect(),
             };
             check(data, &released, merge.is_some(), true)

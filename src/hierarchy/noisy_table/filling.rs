@@ -31,14 +31,15 @@ impl Filling<'_> {
     /// Enters rows, whose regions the tree has.
     pub(super) fn enter(&mut self, rows: &NoisyRows) -> Result<(), NoisyTableError> {
         let largest = NoisyCounts::largest(self.tree);
-        let mut places = vec![0; rows.paths.len()];
-        for (place, region) in self.tree.regions().iter().paced().enumerate() {
-            if let Some(&number) = rows.paths.get(&region.path) {
-                places[number as usize] = place;
+        // where the tree has each region, and on which level
+        let mut places = vec![(0, 0); rows.paths.len()];
+        for level in 0..self.tree.depth() {
+            for place in self.tree.level(level).paced() {
+                if let Some(&number) = rows.paths.get(&self.tree.regions()[place].path) {
+                    places[number as usize] = (place, level);
+                }
             }
         }
-        let level_of =
-            |place| (0..self.tree.depth()).position(|l| self.tree.level(l).contains(&place));
         let mut sums = vec![0.0; self.tree.depth()];
         let all = rows.regions.iter().zip(&rows.sizes).zip(&rows.groups);
         for (i, ((&region, &size), &groups)) in all.paced().enumerate() {
@@ -47,13 +48,13 @@ impl Filling<'_> {
                 return Err(NoisyTableError::Count { path: path(), size, groups });
             }
             let column = self.sizes.partition_point(|&known| known < size);
-            let place = places[region as usize];
+            let (place, level) = places[region as usize];
             let cell = place * self.sizes.len() + column;
             if std::mem::replace(&mut self.entered[cell], true) {
                 return Err(NoisyTableError::DuplicateSize { path: path(), size });
             }
             self.values[cell] = groups;
-            let sum = &mut sums[level_of(place).unwrap_or(0)];
+            let sum = &mut sums[level];
             *sum += groups.abs();
             if *sum > largest {
                 return Err(NoisyTableError::LargeCounts { path: path(), largest });

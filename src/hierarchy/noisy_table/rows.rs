@@ -1,5 +1,6 @@
 //! The table as it is read.
 
+use crate::hierarchy::consistency::MAX_CELLS;
 use crate::path::Path;
 use std::collections::HashMap;
 
@@ -18,6 +19,10 @@ pub struct NoisyRows {
 }
 
 impl NoisyRows {
+    /// The most that there can be: with more, some are of one region and size, or there are too many
+    /// regions and sizes.
+    pub const MOST: usize = MAX_CELLS;
+
     /// None yet.
     pub fn new(with_variances: bool) -> NoisyRows {
         NoisyRows {
@@ -33,6 +38,14 @@ impl NoisyRows {
     pub fn region(&mut self, path: Path) -> u32 {
         let next = self.paths.len() as u32;
         *self.paths.entry(path).or_insert(next)
+    }
+
+    pub fn len(&self) -> usize {
+        self.regions.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.regions.is_empty()
     }
 
     /// The variance counts where there are variances.

@@ -24,7 +24,7 @@ pub(crate) trait PageHelper {
 const PAGE: usize = pg_sys::BLCKSZ as usize;
 
 /// As aligned as PostgreSQL's own.
-#[repr(align(8))]
+#[repr(C, align(8))]
 struct Page([u8; PAGE]);
 
 /// Some pages, and those of their rows that nobody has taken yet.
@@ -69,8 +69,13 @@ impl Pages {
     /// A page of the table lies there, and so do rows of the shape's.
     pub(super) unsafe fn copy(&mut self, page: *const u8, rows: impl Iterator<Item = u16>) {
         let number = self.pages.len() as u16;
-        // SAFETY: the caller's promise: it has so many bytes.
-        self.pages.push(Page(unsafe { page.cast::<[u8; PAGE]>().read() }));
+        self.pages.reserve(1);
+        let place = self.pages.spare_capacity_mut().as_mut_ptr();
+        // SAFETY: there is room for one, and the caller's promise: the page has so many bytes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(page, place.cast(), PAGE);
+            self.pages.set_len(self.pages.len() + 1);
+        }
         self.rows.extend(rows.map(|offset| Row { page: number, offset }));
     }
 

@@ -36,6 +36,10 @@ pub(super) struct RowMaker {
 }
 
 impl RowMaker {
+    fn is_of_entities(&self) -> bool {
+        !matches!(self.entities, Entities::None)
+    }
+
     #[inline]
     fn has_key(&self, row: &StreamedRow) -> bool {
         row.has_all(self.key.clone())
@@ -78,9 +82,23 @@ pub(super) struct RowCounter<'a, E> {
 /// What another thread has of this.
 struct Elsewhere {
     maker: Arc<Mutex<Option<OtherMaker>>>,
-    /// None when no more is given to it.
+    /// How pages come back; None while it has none.
+    channel: Option<Channel>,
+    /// How many times it was given some that did not come back yet.
+    given: usize,
+}
+
+struct Channel {
+    /// None when it is to end with the last pages.
     give_back: Option<Sender<Pages>>,
     back: Receiver<Pages>,
+}
+
+impl Channel {
+    fn new() -> Channel {
+        let (give_back, back) = channel();
+        Channel { give_back: Some(give_back), back }
+    }
 }
 
 struct OtherMaker {
@@ -133,28 +151,20 @@ impl<E> PageHelper for RowCounter<'_, E> {
         let RowCounter { sizes, maker, regions, number, elsewhere, .. } = self;
         let elsewhere = elsewhere.get_or_insert_with(|| {
             let regions = number.is_some().then(|| regions.printed());
-            let (give_back, back) = channel();
-            Elsewhere {
-                maker: Arc::new(Mutex::new(Some(OtherMaker { maker: maker.clone(), regions }))),
-                give_back: Some(give_back),
-                back,
-            }
+            let maker = OtherMaker { maker: maker.clone(), regions };
+            Elsewhere { maker: Arc::new(Mutex::new(Some(maker))), channel: None, given: 0 }
         });
+        elsewhere.given += 1;
         let (maker, news) = (elsewhere.maker.clone(), regions.news());
-        let give_back = elsewhere.give_back.clone();
+        let channel = elsewhere.channel.get_or_insert_with(Channel::new);
+        let give_back = channel.give_back.clone();
         sizes.add_made(Box::new(move |rows| {
             let mut shared = maker.lock().unwrap_or_else(PoisonError::into_inner);
             // on this thread's stack meanwhile, for it changes with each row
             let Some(mut maker) = shared.take() else { return };
             maker.learn(news);
             let mut pages = pages;
-            pages.give_rows(|row| match maker.make(row) {
-                Some(row) => {
-                    rows.push(row);
-                    true
-                }
-                None => false,
-            });
+            pages.give_rows(|row| maker.take(row, rows));
             *shared = Some(maker);
             if let Some(give_back) = give_back {
                 _ = give_back.send(pages); // nobody waits for it any more if this fails
@@ -164,14 +174,20 @@ impl<E> PageHelper for RowCounter<'_, E> {
 
     fn done(&mut self, wait: bool) -> Option<Pages> {
         let elsewhere = self.elsewhere.as_mut()?;
-        if !wait {
-            return elsewhere.back.try_recv().ok();
-        }
-        elsewhere.give_back = None; // with the last of those that it has waiting ends
-        let pages = elsewhere.back.recv().ok();
-        if pages.is_none() {
-            self.elsewhere = None;
-            self.regions.no_news();
+        let channel = elsewhere.channel.as_mut()?;
+        let pages = if wait {
+            channel.give_back = None;
+            channel.back.recv().ok()
+        } else {
+            channel.back.try_recv().ok()
+        };
+        if pages.is_some() {
+            elsewhere.given -= 1;
+        } else if wait {
+            elsewhere.channel = None;
+            if elsewhere.given > 0 {
+                self.sizes.end_as_helper();
+            }
         }
         pages
     }
@@ -184,13 +200,22 @@ impl OtherMaker {
         }
     }
 
-    /// None if the thread that reads has to see the row.
+    /// Returns whether nothing is left to do with the row: else the thread that reads has to see it.
     #[inline(always)]
-    fn make(&mut self, row: &StreamedRow) -> Option<GroupRow> {
+    fn take(&mut self, row: &StreamedRow, rows: &mut Vec<GroupRow>) -> bool {
         let region = match &mut self.regions {
-            Some(regions) => Some(regions.find(row).ok()??),
+            Some(regions) => match regions.find(row) {
+                Ok(Some(region)) => Some(region),
+                // a group is an error then
+                Ok(None) => return self.maker.is_of_entities(),
+                Err(_) => return false,
+            },
             None => None,
         };
-        self.maker.has_key(row).then(|| self.maker.make(row, region))
+        if !self.maker.has_key(row) {
+            return true;
+        }
+        rows.push(self.maker.make(row, region));
+        true
     }
 }

@@ -159,9 +159,4 @@ impl RowRegions {
     pub(super) fn news(&mut self) -> Vec<News> {
         self.news.as_mut().map(std::mem::take).unwrap_or_default()
     }
-
-    /// Nobody asks for news any more.
-    pub(super) fn no_news(&mut self) {
-        self.news = None;
-    }
 }

@@ -3,6 +3,7 @@
 use super::pages::PageHelper;
 use super::streamed_row::{StreamedColumn, StreamedRow};
 use crate::pg::errors::{Result, internal};
+use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::prelude::*;
@@ -95,12 +96,20 @@ impl<V: RowVisitor> Receiver<V> {
 /// row to `visit`, up to an error.
 ///
 /// Error: it is no SELECT.
-pub(crate) fn stream<V>(sql: &str, visit: V) -> Result<()>
+pub(crate) fn stream<V>(sql: &str, mut visit: V) -> Result<()>
 where
     V: FnMut(&StreamedRow) -> Result<()>,
 {
     let sql = CString::new(sql).map_err(internal)?;
-    let mut receiver = Receiver::new(EachRow(visit));
+    // what it takes to look at a row ends with the row
+    let mut of_row = PgMemoryContexts::new("a row that is read");
+    let mut receiver = Receiver::new(EachRow(|row: &StreamedRow| {
+        // SAFETY: nothing that was allocated there outlives the visit.
+        unsafe {
+            of_row.reset();
+            of_row.switch_to(|_| visit(row))
+        }
+    }));
     let status = Spi::connect(|_| {
         // SAFETY: all zero are no parameters, and what else is said here.
         let mut options: pg_sys::SPIExecuteOptions = unsafe { std::mem::zeroed() };

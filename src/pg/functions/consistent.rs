@@ -180,6 +180,15 @@ impl CallerTable {
         // of the row before: mostly those of a region follow one another
         let (mut path_bytes, mut region) = (Vec::new(), None);
         stream(&format!("SELECT {} FROM {}", columns.join(", "), self.name), |row| {
+            if rows.len() == NoisyRows::MOST {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                    format!("source: {} has more than {} rows", self.name, NoisyRows::MOST),
+                )
+                .set_hint(
+                    "Leave out regions or sizes, or make parts of it consistent one by one.",
+                ));
+            }
             let of_row = match region {
                 Some(region) if row.has_all(0..1) && row.with_bytes(0, |b| *b == *path_bytes) => {
                     region

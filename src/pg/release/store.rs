@@ -9,7 +9,7 @@ use super::store_stream::{insert_stream, insert_ticks};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
-use crate::pg::server::select::extension_type;
+use crate::pg::server::select::{exists, extension_type};
 use crate::pg::server::settings::without_reference_checks;
 use crate::pg::server::worker::{Errand, Unanswered, Work, ask};
 use pgrx::datum::DatumWithOid;
@@ -170,7 +170,8 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Inserts these rows, with their numbers. `into`: the table and its columns; `types`: of these.
 /// `bytes`: about what a row takes. That their release is there is not checked for each, which would
-/// take as long as all else: this transaction has just written it.
+/// take as long as all else: this transaction has just written it. Only a table for which the
+/// administrator has triggers or rules is written as any other.
 fn insert_each<'a, R>(
     into: &str,
     types: &[PgOid],
@@ -188,7 +189,19 @@ fn insert_each<'a, R>(
         Spi::connect_mut(|client| client.prepare_mut(&*sql, &types.repeat(rows)).map(|s| s.keep()))
             .map_err(internal)
     };
-    without_reference_checks(|| insert_some_at_a_time(rows, bytes, prepared, arguments))
+    let table = into.split(' ').next().unwrap_or(into);
+    let insert = || insert_some_at_a_time(rows, bytes, prepared, arguments);
+    if has_triggers(table)? { insert() } else { without_reference_checks(insert) }
+}
+
+/// Whether a table has triggers, but for those that check references, or rules.
+fn has_triggers(table: &str) -> Result<bool> {
+    exists(&format!(
+        "SELECT FROM pg_catalog.pg_trigger \
+          WHERE tgrelid = '{table}'::pg_catalog.regclass AND NOT tgisinternal \
+          UNION ALL \
+         SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = '{table}'::pg_catalog.regclass"
+    ))
 }
 
 fn insert_some_at_a_time<'a, R>(

@@ -47,7 +47,7 @@ impl_sql_translatable!(PathArray, "TEXT[]");
 /// What a region is called in views: its label.
 #[pg_extern(immutable, parallel_safe)]
 fn region(path: Array<&str>) -> Option<String> {
-    // paths have no NULLs: of an array with nothing else there is no region
+    // a path has no NULLs: they are left out, and of nothing else there is no region
     let names = || path.iter().flatten();
     (path.is_empty() || names().next().is_some()).then(|| label(names()))
 }
