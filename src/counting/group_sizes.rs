@@ -31,9 +31,7 @@ pub struct GroupSizes<F> {
     most_parts: usize,
     /// Where rows go once the table was full; none before.
     splitter: Option<Splitter>,
-    file: BlockFile<F>,
-    /// Those of each part that the splitter has filled.
-    blocks: Vec<Vec<u32>>,
+    aside: PutAside<F>,
     /// Each splits rows at its depth, independently of the others.
     hashers: Vec<KeyHasher>,
     depth: usize,
@@ -44,6 +42,19 @@ const LEAST_HELPED: usize = 4 << 20;
 
 /// More than splits into four parts each need for all groups that there can be.
 const DEPTHS: usize = 64;
+
+/// Blocks that a splitter has filled.
+struct PutAside<F> {
+    file: BlockFile<F>,
+    /// The numbers of those of each part.
+    parts: Vec<Vec<u32>>,
+}
+
+impl<F: TemporaryFile> PutAside<F> {
+    fn write(&mut self, part: usize, block: &Block) {
+        self.parts[part].push(self.file.write(block));
+    }
+}
 
 /// Rows that were put aside, in blocks of the file and after these.
 struct Part {
@@ -78,8 +89,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
             form,
             most_parts: parts,
             splitter: None,
-            file: BlockFile::new(),
-            blocks: Vec::new(),
+            aside: PutAside { file: BlockFile::new(), parts: Vec::new() },
             hashers: (0..DEPTHS).map(|_| KeyHasher::new(words)).collect(),
             depth: 0,
         }
@@ -94,9 +104,9 @@ impl<F: TemporaryFile> GroupSizes<F> {
 
     /// Whether another thread can make rows, and would soon have nothing to do.
     pub fn helper_has_time(&mut self) -> bool {
-        let GroupSizes { splitter, file, blocks, .. } = self;
-        let mut full = |part: usize, block: Box<Block>| blocks[part].push(file.write(&block));
-        splitter.as_mut().is_some_and(|splitter| splitter.has_time(&mut full))
+        let GroupSizes { splitter, aside, .. } = self;
+        let full = |part, block: Box<Block>| aside.write(part, &block);
+        splitter.as_mut().is_some_and(|splitter| splitter.has_time(full))
     }
 
     /// As [`GroupSizes::add`] of rows that are made by another thread, if it [has
@@ -104,10 +114,10 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// lie together count as one row if both are made at a time.
     pub fn add_made(&mut self, make: MakeRows) {
         self.count_last();
-        let GroupSizes { splitter, file, blocks, .. } = self;
+        let GroupSizes { splitter, aside, .. } = self;
         match splitter {
             Some(splitter) => {
-                splitter.put_made(make, |part, block| blocks[part].push(file.write(&block)));
+                splitter.put_made(make, |part, block| aside.write(part, &block));
             }
             None => {
                 let mut rows = Vec::new();
@@ -147,7 +157,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         // the first one takes as long as the rows are read
         let helped = self.depth == 0 && self.helped;
         self.splitter = Some(Splitter::new(parts, helped));
-        self.blocks.resize_with(self.most_parts, Vec::new);
+        self.aside.parts.resize_with(self.most_parts, Vec::new);
         // a new one grows to the size of a part only
         let empty = self.table.emptied();
         for (key, group) in std::mem::replace(&mut self.table, empty).drain() {
@@ -157,18 +167,18 @@ impl<F: TemporaryFile> GroupSizes<F> {
 
     #[inline]
     fn put_aside(&mut self, row: GroupRow) {
-        let GroupSizes { splitter, file, blocks, .. } = self;
+        let GroupSizes { splitter, aside, .. } = self;
         if let Some(splitter) = splitter {
-            splitter.put(row, |part, block| blocks[part].push(file.write(&block)));
+            splitter.put(row, |part, block| aside.write(part, &block));
         }
     }
 
     /// The parts that rows were split into, if they were.
     fn end_split(&mut self) -> Vec<Part> {
-        let GroupSizes { splitter, file, blocks, depth, .. } = self;
+        let GroupSizes { splitter, aside, depth, .. } = self;
         let Some(splitter) = splitter.take() else { return vec![] };
-        let last = splitter.finish(|part, block| blocks[part].push(file.write(&block)));
-        let parts = blocks.drain(..).zip(last).filter(|(_, last)| last.block.is_some());
+        let last = splitter.finish(|part, block| aside.write(part, &block));
+        let parts = aside.parts.drain(..).zip(last).filter(|(_, last)| last.block.is_some());
         parts.map(|(blocks, last)| Part { depth: *depth + 1, blocks, last }).collect()
     }
 
@@ -236,7 +246,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         let Part { depth, blocks, last } = part;
         let read = |number| {
             poll();
-            self.file.take(number)
+            self.aside.file.take(number)
         };
         PartRows { depth, form: self.form, blocks: blocks.into_iter().map(read).collect(), last }
     }
@@ -247,7 +257,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         let form = self.form;
         for number in part.blocks {
             poll();
-            let block = self.file.take(number);
+            let block = self.aside.file.take(number);
             form.rows(&block, form.rows_of_block()).for_each(|row| self.take(row, asked, visit));
         }
         part.last.iter(form).for_each(|row| self.take(row, asked, visit));
