@@ -2,9 +2,9 @@
 //!
 //! A hash table counts as many groups as fit. When there are more, all rows, and what was counted
 //! so far, go to a temporary file, split by a hash of the key; each part is then counted in the same
-//! way, and split again if it has to be. Each split divides the groups by up to 256, so a row is
-//! written as often as the logarithm of the number of groups says: with 8 MiB not at all up to
-//! 110,000 groups, once up to 29 million, twice up to 7 billion.
+//! way, and split again if it has to be. Each split divides the groups by up to 1,024, so a row is
+//! written as often as the logarithm of the number of groups says: with 16 MiB not at all up to
+//! 28,000 groups, once up to 230 million, twice up to 240 billion.
 //!
 //! Another thread can help: it splits the rows while this one reads them, makes some of them itself,
 //! and then counts those parts that are read into memory, too. This one alone has to do with the
@@ -65,27 +65,33 @@ struct Part {
 
 impl<F: TemporaryFile> GroupSizes<F> {
     /// Sizes above `max_size` count at it. The memory, in bytes, is kept to while rows are added, and
-    /// taken up to twice by [`GroupSizes::finish`]; but for the minimum of a few blocks, and for a
-    /// two-thousandth of what is put aside. Of more than 16 MiB no use is made: a table outside of
-    /// the processor's cache is slower than writing rows to a file in order. `helped`: whether
-    /// another thread may work, too, which has up to 2 MiB of rows under way.
+    /// taken up to twice when they first go to a file and by [`GroupSizes::finish`]; but for the
+    /// minimum of a few blocks, and for a two-thousandth of what is put aside. Of more than 16 MiB no
+    /// use is made.
+    ///
+    /// `helped`: whether another thread may work, too, which has up to 2 MiB of rows under way; None:
+    /// whatever is asked for, none may. Then as many groups as can be are kept in memory; else fewer,
+    /// as writing rows to a file in order is faster than a table outside of the processor's cache. How
+    /// many does not depend on whether there is help: it shows, and callers decide on help.
     pub fn new(
         memory: usize,
         max_size: u32,
         form: RowForm,
-        helped: bool,
+        helped: Option<bool>,
         words: &mut impl Rng,
     ) -> GroupSizes<F> {
-        const MOST_PARTS: usize = 256;
+        const MOST_PARTS: usize = 1024;
         const MOST_MEMORY: usize = 16 << 20;
+        const IN_CACHE: usize = 1 << 20;
         let memory = memory.min(MOST_MEMORY);
-        let parts = (memory / 3 / size_of::<Block>()).clamp(4, MOST_PARTS);
-        let for_table = memory.saturating_sub(parts * size_of::<Block>());
+        let parts = (memory / 2 / size_of::<Block>()).clamp(4, MOST_PARTS);
+        let most_for_table = if helped.is_some() { IN_CACHE } else { memory };
+        let for_table = (memory / 8 * 7).min(most_for_table);
         GroupSizes {
             run: Run::default(),
             table: GroupTable::new(for_table, max_size, KeyHasher::new(words)),
             memory,
-            helped: helped && memory >= LEAST_HELPED,
+            helped: helped == Some(true) && memory >= LEAST_HELPED,
             form,
             most_parts: parts,
             splitter: None,
@@ -159,7 +165,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
         self.splitter = Some(Splitter::new(parts, helped));
         self.aside.parts.resize_with(self.most_parts, Vec::new);
         // a new one grows to the size of a part only
-        let empty = self.table.emptied();
+        let empty = self.table.with_memory(self.memory / 2);
         for (key, group) in std::mem::replace(&mut self.table, empty).drain() {
             self.put_aside(GroupRow { key, region: Some(group.region), entities: group.size });
         }
@@ -306,7 +312,7 @@ mod tests {
     }
 
     fn sizes(memory: usize, max_size: u32, form: RowForm, seed: u64) -> GroupSizes<Vec<Block>> {
-        GroupSizes::new(memory, max_size, form, false, &mut ChaCha20Rng::seed_from_u64(seed))
+        GroupSizes::new(memory, max_size, form, None, &mut ChaCha20Rng::seed_from_u64(seed))
     }
 
     /// (region, size) of all groups, sorted; what the rows say, and how often it polled.
@@ -340,7 +346,7 @@ mod tests {
         ] {
             let mut words = ChaCha20Rng::seed_from_u64(7);
             let mut sizes: GroupSizes<Vec<Block>> =
-                GroupSizes::new(memory, 1, RowForm::OneWord, true, &mut words);
+                GroupSizes::new(memory, 1, RowForm::OneWord, Some(true), &mut words);
             sizes.most_parts = parts;
             let row = |number: u32, region, entities| GroupRow {
                 key: key(number.into()),
@@ -422,7 +428,7 @@ mod tests {
             for helped in [false, true] {
                 let mut words = ChaCha20Rng::seed_from_u64(7);
                 let mut sizes: GroupSizes<Vec<Block>> =
-                    GroupSizes::new(MEMORY, 9, RowForm::OneWord, helped, &mut words);
+                    GroupSizes::new(MEMORY, 9, RowForm::OneWord, Some(helped), &mut words);
                 sizes.most_parts = parts;
                 rows.iter().for_each(|&row| sizes.add(row));
                 assert!(sizes.is_split());
@@ -445,7 +451,7 @@ mod tests {
         let entities: Vec<_> = (0..900_000).map(|i| entity(i / 3 * 7919 % (GROUPS + 9))).collect();
         let mut words = ChaCha20Rng::seed_from_u64(7);
         let mut sizes: GroupSizes<Vec<Block>> =
-            GroupSizes::new(8 << 20, 9, RowForm::OneWord, true, &mut words);
+            GroupSizes::new(8 << 20, 9, RowForm::OneWord, Some(true), &mut words);
         let mut made = 0;
         for rows in groups.chunks(5_000).chain(entities.chunks(5_000)) {
             if sizes.helper_has_time() {
@@ -469,7 +475,7 @@ mod tests {
         for calls_until_end in [1, 100] {
             let mut words = ChaCha20Rng::seed_from_u64(7);
             let mut sizes: GroupSizes<Vec<Block>> =
-                GroupSizes::new(8 << 20, 9, RowForm::OneWord, true, &mut words);
+                GroupSizes::new(8 << 20, 9, RowForm::OneWord, Some(true), &mut words);
             (0..300_000).for_each(|group| sizes.add(exists(group, 1)));
             let mut calls = 0;
             let ask = &mut || {

@@ -60,12 +60,6 @@ impl GroupTable {
         self.groups.drain()
     }
 
-    /// The same without groups and without their memory.
-    pub(super) fn emptied(&self) -> GroupTable {
-        let groups = HashMap::with_hasher(self.groups.hasher().clone());
-        GroupTable { groups, ..*self }
-    }
-
     /// One without groups, in so much memory.
     pub(super) fn with_memory(&self, memory: usize) -> GroupTable {
         GroupTable::new(memory, self.max_size, self.groups.hasher().clone())

@@ -49,12 +49,10 @@ struct PartCounter {
     asked: Asked,
 }
 
-/// Of the memory for parts: the helper has one that it counts and one that waits.
-const AT_A_TIME: usize = 3;
-
 impl PartCounters {
-    /// Half of the memory is for two tables, half for parts, also without a helper: how long a part
-    /// may be decides on what goes to the file.
+    /// Two tables have a quarter of the memory each, and so have three parts, as the helper has one that
+    /// it counts and one that waits; also without a helper: how long a part may be decides on what
+    /// goes to the file.
     pub(super) fn new(
         table: &GroupTable,
         asked: Asked,
@@ -67,7 +65,7 @@ impl PartCounters {
             own: counter(),
             helper: helped.then(|| start(counter())).flatten(),
             given: 0,
-            most_blocks: memory / 2 / AT_A_TIME / size_of::<Block>(),
+            most_blocks: memory / 4 / size_of::<Block>(),
             too_many: Vec::new(),
         }
     }

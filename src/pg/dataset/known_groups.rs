@@ -23,12 +23,12 @@ pub(crate) struct KnownGroups {
 
 impl KnownGroups {
     /// None yet. `with_region`: one that is in several regions is one in each. Larger sizes than
-    /// `max_size` count at it.
+    /// `max_size` count at it. `helped`: as of [`GroupSizes::new`].
     pub(super) fn none(
         key: &[Layout],
         with_region: bool,
         max_size: u32,
-        helped: bool,
+        helped: Option<bool>,
     ) -> Result<KnownGroups> {
         let region = with_region.then_some(Layout::ByValue(8));
         let columns: Vec<Layout> = key.iter().copied().chain(region).collect();

@@ -30,8 +30,8 @@ pub(crate) struct Leaves {
     tallies: RegionTallies,
     /// Larger sizes count at it.
     max_size: u32,
-    /// Whether another thread may help to count.
-    helped: bool,
+    /// Whether another thread may help to count, as [`GroupSizes::new`] is told.
+    helped: Option<bool>,
 }
 
 impl Leaves {
@@ -40,12 +40,12 @@ impl Leaves {
         let max_size = u32::try_from(max_size).unwrap_or(u32::MAX); // plans allow less
         let regions = RowRegions::new(regions)?;
         let tallies = RegionTallies::new(&mut words_from_system().map_err(internal)?);
-        Ok(Leaves { regions, tallies, max_size, helped: false })
+        Ok(Leaves { regions, tallies, max_size, helped: None })
     }
 
     /// The same, counted with help where the session's queries may have so many workers.
     pub(crate) fn helped(self, workers: i32) -> Leaves {
-        Leaves { helped: may_have_helper(workers), ..self }
+        Leaves { helped: Some(may_have_helper(workers)), ..self }
     }
 
     /// The root is a region, also without rows: for a hierarchy of nothing else.
