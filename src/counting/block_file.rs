@@ -34,6 +34,13 @@ impl<F: TemporaryFile> BlockFile<F> {
         BlockFile { file: None, blocks: 0, free: Vec::new() }
     }
 
+    /// There is a file from here on, even if no block is ever full: whether there is one shows, and
+    /// how many rows a group has is not to decide on it.
+    pub(super) fn begin(&mut self) {
+        let number = self.write(&[0; BLOCK]);
+        self.free.push(number);
+    }
+
     /// The block's number.
     pub(super) fn write(&mut self, block: &Block) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {

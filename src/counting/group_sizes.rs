@@ -4,7 +4,7 @@
 //! so far, go to a temporary file, split by a hash of the key; each part is then counted in the same
 //! way, and split again if it has to be. Each split divides the groups by up to 1,024, so a row is
 //! written as often as the logarithm of the number of groups says: with 16 MiB not at all up to
-//! 28,000 groups, once up to 230 million, twice up to 240 billion.
+//! 28,000 groups (459,000 where nobody may help), once up to 230 million, twice up to 240 billion.
 //!
 //! Another thread can help: it splits the rows while this one reads them, makes some of them itself,
 //! and then counts those parts that are read into memory, too. This one alone has to do with the
@@ -64,12 +64,12 @@ struct Part {
 }
 
 impl<F: TemporaryFile> GroupSizes<F> {
-    /// Sizes above `max_size` count at it. The memory, in bytes, is kept to while rows are added, and
-    /// taken up to twice when they first go to a file and by [`GroupSizes::finish`]; but for the
-    /// minimum of a few blocks, and for a two-thousandth of what is put aside. Of more than 16 MiB no
-    /// use is made.
+    /// Sizes above `max_size` count at it. The memory, in bytes, is kept to while rows are added, but for
+    /// a third more for a moment when the table grows, and taken up to twice when rows first go to a
+    /// file and by [`GroupSizes::finish`]; but for the minimum of a few blocks, and for a
+    /// two-thousandth of what is put aside. Of more than 16 MiB no use is made.
     ///
-    /// `helped`: whether another thread may work, too, which has up to 2 MiB of rows under way; None:
+    /// `helped`: whether another thread may work, too, which has some MiB of rows under way; None:
     /// whatever is asked for, none may. Then as many groups as can be are kept in memory; else fewer,
     /// as writing rows to a file in order is faster than a table outside of the processor's cache. How
     /// many does not depend on whether there is help: it shows, and callers decide on help.
@@ -148,7 +148,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
     }
 
     fn count(&mut self, row: GroupRow) {
-        if self.is_split() {
+        if self.splitter.is_some() {
             self.put_aside(row);
         } else if !self.table.count(row) {
             self.split();
@@ -164,6 +164,9 @@ impl<F: TemporaryFile> GroupSizes<F> {
         let helped = self.depth == 0 && self.helped;
         self.splitter = Some(Splitter::new(parts, helped));
         self.aside.parts.resize_with(self.most_parts, Vec::new);
+        if self.depth == 0 {
+            self.aside.file.begin();
+        }
         // a new one grows to the size of a part only
         let empty = self.table.with_memory(self.memory / 2);
         for (key, group) in std::mem::replace(&mut self.table, empty).drain() {
@@ -192,7 +195,6 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// counted: at once, or by [`GroupSizes::finish_telling`]. A row of no group is left out. To be
     /// called after all groups were added.
     pub fn tell(&mut self, row: GroupRow, visit: &mut impl FnMut(u32, u32)) {
-        self.count_last();
         if self.is_split() {
             self.put_aside(row);
         } else if let Some(region) = self.table.region(&row.key) {
@@ -200,8 +202,10 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
-    /// Whether there are more groups than memory holds: then rows are told when all are read.
-    pub fn is_split(&self) -> bool {
+    /// Whether there are more groups than memory holds: then rows are told when all are read. To be
+    /// called after all groups were added.
+    pub fn is_split(&mut self) -> bool {
+        self.count_last();
         self.splitter.is_some()
     }
 
@@ -487,6 +491,31 @@ mod tests {
             let finish = || watched(ask, || sizes.finish(|_, _| ()));
             let cancelled = catch_unwind(AssertUnwindSafe(finish)).unwrap_err();
             assert_eq!(cancelled.downcast_ref(), Some(&"cancelled"));
+        }
+    }
+
+    /// Callers decide on help, and where rows go to a file shows.
+    #[test]
+    fn where_the_file_begins_does_not_depend_on_help() {
+        let most_groups = |memory, helped| {
+            let mut words = ChaCha20Rng::seed_from_u64(7);
+            let mut sizes: GroupSizes<Vec<Block>> =
+                GroupSizes::new(memory, 9, RowForm::OneWord, helped, &mut words);
+            let added = (0..).take_while(|&group| {
+                used();
+                sizes.add(exists(group, 1));
+                let is_split = sizes.is_split();
+                assert_eq!(used()[0] > 0, is_split, "a file from the split on");
+                !is_split
+            });
+            added.count()
+        };
+        for (memory, of_some, of_none) in
+            [(64 << 10, 1_792, 1_792), (4 << 20, 28_672, 114_688), (16 << 20, 28_672, 458_752)]
+        {
+            assert_eq!(most_groups(memory, Some(false)), of_some);
+            assert_eq!(most_groups(memory, Some(true)), of_some);
+            assert_eq!(most_groups(memory, None), of_none);
         }
     }
 

@@ -50,9 +50,10 @@ struct PartCounter {
 }
 
 impl PartCounters {
-    /// Two tables have a quarter of the memory each, and so have three parts, as the helper has one that
-    /// it counts and one that waits; also without a helper: how long a part may be decides on what
-    /// goes to the file.
+    /// Two tables have a quarter of the memory each, and three parts somewhat less each, as the helper has
+    /// one that it counts and one that waits; also without a helper: how long a part may be decides
+    /// on what goes to the file. A part has no more rows than a table of half the memory has room for
+    /// groups, so that one with too many for a thread's table is not split.
     pub(super) fn new(
         table: &GroupTable,
         asked: Asked,
@@ -65,7 +66,7 @@ impl PartCounters {
             own: counter(),
             helper: helped.then(|| start(counter())).flatten(),
             given: 0,
-            most_blocks: memory / 4 / size_of::<Block>(),
+            most_blocks: memory / 32 * 7 / size_of::<Block>(),
             too_many: Vec::new(),
         }
     }

@@ -65,7 +65,7 @@ impl Source {
                  add up where they count the same entities.",
             ));
         }
-        let regions = self.known_regions(&tables)?;
+        let mut regions = self.known_regions(&tables)?;
         // what rows hold would be kept in memory until all are read
         if regions.are_split() {
             return Err(error(
@@ -75,7 +75,7 @@ impl Source {
             )
             .set_hint(
                 "Nothing was spent. Have the rows counted for each leaf region instead of each group, \
-                 or a superuser raise pg_dp.work_mem.",
+                 or a superuser raise pg_dp.work_mem, of which up to 16 MB are used.",
             ));
         }
         let columns = quoted(&[regions.key(self), &[column.to_string()]].concat()).join(", ");

@@ -71,7 +71,7 @@ impl KnownGroups {
     }
 
     /// Whether rows of theirs can only be told apart when all are read.
-    pub(crate) fn are_split(&self) -> bool {
+    pub(crate) fn are_split(&mut self) -> bool {
         self.sizes.is_split()
     }
 

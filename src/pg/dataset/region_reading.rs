@@ -189,8 +189,8 @@ impl KnownRegions {
 
     /// Whether there are more groups than memory holds, so that rows can only be told apart when all
     /// are read.
-    pub(super) fn are_split(&self) -> bool {
-        self.groups.as_ref().is_some_and(KnownGroups::are_split)
+    pub(super) fn are_split(&mut self) -> bool {
+        self.groups.as_mut().is_some_and(KnownGroups::are_split)
     }
 
     /// Gives rows that begin with the key to `count`, with the leaf of their group and where the other

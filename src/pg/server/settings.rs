@@ -18,8 +18,8 @@ pub(crate) fn define_settings() {
     GucRegistry::define_int_guc(
         c"pg_dp.work_mem",
         c"Sets the memory that the reading of a release may take.",
-        c"More than that is put aside in temporary files. The session's work_mem does not count \
-          there.",
+        c"Rows of more groups than fit into 1 MB of it, and what else takes more, are put aside in \
+          temporary files. The session's work_mem does not count there.",
         &WORK_MEM,
         64,
         i32::MAX / 1024,
@@ -88,7 +88,7 @@ pub(super) fn set(name: &CStr, value: &CStr) {
 ///
 /// The session's own settings could print the plan of the inner query. What PostgreSQL or the code
 /// of a table's owner has to say meanwhile is for nobody. From where on rows go to temporary files
-/// is the administrator's choice; these lie where the database has them, whatever they take: a
+/// is no choice of the session's; these lie where the database has them, whatever they take: a
 /// limit would be met or not as there are rows. The settings of output formats are fixed, so that a
 /// region has one name for everybody, and so is the search_path. (What is planned is planned alike
 /// under any other settings: see `dataset::query`.)
