@@ -6,15 +6,17 @@
 //! written as often as the logarithm of the number of groups says: with 16 MiB not at all up to
 //! 28,000 groups (459,000 where nobody may help), once up to 230 million, twice up to 240 billion.
 //!
-//! Another thread can help: it splits the rows while this one reads them, makes some of them itself,
-//! and then counts those parts that are read into memory, too. This one alone has to do with the
-//! file, and with whoever wants the sizes. What goes to the file does not depend on whether there is
-//! help, but for rows of one group that lie together and do not count as one where it makes some.
+//! Another thread can help: it makes some of the rows itself, counts them in a table of its own or,
+//! where there is a file, splits all rows, and then counts those parts that are read into memory, too.
+//! This one alone has to do with the file, and with whoever wants the sizes. What goes to the file does
+//! not depend on whether there is help, but for how many rows of one group are counted before they get
+//! there.
 
 use super::block_file::{Block, BlockFile, TemporaryFile};
 use super::group_key::{GroupKey, KeyHasher};
 use super::group_row::{GroupRow, RowForm, Run};
 use super::group_table::GroupTable;
+use super::other_table::OtherTable;
 use super::part_counting::{Asked, PartCounters, PartRows};
 use super::parts::{LastRows, MakeRows, Parts, Splitter};
 use crate::work::{Paced, poll};
@@ -27,6 +29,10 @@ pub struct GroupSizes<F> {
     table: GroupTable,
     memory: usize,
     helped: bool,
+    /// How often it was asked whether there is time for help.
+    asked: u32,
+    /// On the other thread, until rows go to the file.
+    other: Option<OtherTable>,
     form: RowForm,
     most_parts: usize,
     /// Where rows go once the table was full; none before.
@@ -39,6 +45,12 @@ pub struct GroupSizes<F> {
 
 /// With less memory there is no help.
 const LEAST_HELPED: usize = 4 << 20;
+
+/// Asked less often, as of some 100 pages of a table, another thread is not worth beginning.
+const LEAST_ASKED: u32 = 8;
+
+/// The memory of a table that the processor's cache holds.
+const IN_CACHE: usize = 1 << 20;
 
 /// More than splits into four parts each need for all groups that there can be.
 const DEPTHS: usize = 64;
@@ -82,7 +94,6 @@ impl<F: TemporaryFile> GroupSizes<F> {
     ) -> GroupSizes<F> {
         const MOST_PARTS: usize = 1024;
         const MOST_MEMORY: usize = 16 << 20;
-        const IN_CACHE: usize = 1 << 20;
         let memory = memory.min(MOST_MEMORY);
         let parts = (memory / 2 / size_of::<Block>()).clamp(4, MOST_PARTS);
         let most_for_table = if helped.is_some() { IN_CACHE } else { memory };
@@ -92,6 +103,8 @@ impl<F: TemporaryFile> GroupSizes<F> {
             table: GroupTable::new(for_table, max_size, KeyHasher::new(words)),
             memory,
             helped: helped == Some(true) && memory >= LEAST_HELPED,
+            asked: 0,
+            other: None,
             form,
             most_parts: parts,
             splitter: None,
@@ -111,8 +124,21 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// Whether another thread can make rows, and would soon have nothing to do.
     pub fn helper_has_time(&mut self) -> bool {
         let GroupSizes { splitter, aside, .. } = self;
-        let full = |part, block: Box<Block>| aside.write(part, &block);
-        splitter.as_mut().is_some_and(|splitter| splitter.has_time(full))
+        if let Some(splitter) = splitter {
+            return splitter.has_time(|part, block| aside.write(part, &block));
+        }
+        self.asked = self.asked.saturating_add(1);
+        if !self.helped || self.asked < LEAST_ASKED {
+            return false;
+        }
+        if self.other.is_none() {
+            self.other = OtherTable::start(self.table.with_memory(IN_CACHE));
+            self.helped = self.other.is_some();
+        }
+        let mut found = Vec::new();
+        let has_time = self.other.as_mut().is_some_and(|other| other.has_time(&mut found));
+        found.into_iter().for_each(|group| self.count(group));
+        has_time && self.splitter.is_none()
     }
 
     /// As [`GroupSizes::add`] of rows that are made by another thread, if it [has
@@ -120,12 +146,13 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// lie together count as one row if both are made at a time.
     pub fn add_made(&mut self, make: MakeRows) {
         self.count_last();
-        let GroupSizes { splitter, aside, .. } = self;
-        match splitter {
-            Some(splitter) => {
+        let GroupSizes { splitter, aside, other, .. } = self;
+        match (splitter, other) {
+            (Some(splitter), _) => {
                 splitter.put_made(make, |part, block| aside.write(part, &block));
             }
-            None => {
+            (None, Some(other)) => other.count_made(make),
+            (None, None) => {
                 let mut rows = Vec::new();
                 make(&mut rows);
                 rows.into_iter().for_each(|row| self.add(row));
@@ -135,8 +162,9 @@ impl<F: TemporaryFile> GroupSizes<F> {
 
     /// Unwinds as the helper did, which did not do what it was given.
     pub fn end_as_helper(&mut self) -> ! {
-        match &mut self.splitter {
-            Some(Splitter::Helped(helped)) => helped.end_as_helper(),
+        match (&mut self.splitter, &mut self.other) {
+            (Some(Splitter::Helped(helped)), _) => helped.end_as_helper(),
+            (None, Some(other)) => other.end_as_helper(),
             _ => unreachable!("without a helper nothing is given to one"),
         }
     }
@@ -172,6 +200,20 @@ impl<F: TemporaryFile> GroupSizes<F> {
         for (key, group) in std::mem::replace(&mut self.table, empty).drain() {
             self.put_aside(GroupRow { key, region: Some(group.region), entities: group.size });
         }
+        self.count_others();
+    }
+
+    /// Puts together what both threads have counted: to be called after rows that say their region,
+    /// before others.
+    pub fn gather(&mut self) {
+        self.count_last();
+        self.count_others();
+    }
+
+    fn count_others(&mut self) {
+        if let Some(other) = self.other.take() {
+            other.finish().into_iter().for_each(|group| self.count(group));
+        }
     }
 
     #[inline]
@@ -205,14 +247,14 @@ impl<F: TemporaryFile> GroupSizes<F> {
     /// Whether there are more groups than memory holds: then rows are told when all are read. To be
     /// called after all groups were added.
     pub fn is_split(&mut self) -> bool {
-        self.count_last();
+        self.gather();
         self.splitter.is_some()
     }
 
     /// The region of a group, unless they [are split](GroupSizes::is_split). To be called after all
     /// groups were added.
     pub fn region(&mut self, key: &GroupKey) -> Option<u32> {
-        self.count_last();
+        self.gather();
         self.table.region(key)
     }
 
@@ -227,7 +269,7 @@ impl<F: TemporaryFile> GroupSizes<F> {
     }
 
     fn finish_parts(mut self, asked: Asked, visit: &mut impl FnMut(u32, u32)) {
-        self.count_last();
+        self.gather();
         let mut waiting = Vec::new();
         self.end_part(asked, visit, &mut waiting);
         if waiting.is_empty() {
@@ -467,6 +509,35 @@ mod tests {
             }
         }
         assert!(made > 0 && sizes.is_split());
+        let mut counted = Vec::new();
+        sizes.finish(|region, size| counted.push((region, size)));
+        counted.sort_unstable();
+        assert!(counted == expected(9, &[groups, entities].concat()));
+    }
+
+    /// All groups fit, and those of the rows that are of no group do not.
+    #[test]
+    fn rows_are_counted_on_both_threads_without_a_file() {
+        const GROUPS: u64 = 20_000;
+        let groups: Vec<_> = (0..GROUPS).map(|group| exists(group, group as u32 % 7)).collect();
+        let entities: Vec<_> = (0..900_000).map(|i| entity(i / 3 * 7919 % 90_000)).collect();
+        let mut words = ChaCha20Rng::seed_from_u64(7);
+        let mut sizes: GroupSizes<Vec<Block>> =
+            GroupSizes::new(8 << 20, 9, RowForm::OneWord, Some(true), &mut words);
+        let mut made = [0, 0];
+        for (made, rows) in made.iter_mut().zip([&groups, &entities]) {
+            for rows in rows.chunks(500) {
+                if sizes.helper_has_time() {
+                    *made += 1;
+                    let rows = rows.to_vec();
+                    sizes.add_made(Box::new(move |made| made.extend(rows)));
+                } else {
+                    rows.iter().for_each(|&row| sizes.add(row));
+                }
+            }
+            sizes.gather();
+        }
+        assert!(made[0] > 0 && made[1] > 0 && !sizes.is_split());
         let mut counted = Vec::new();
         sizes.finish(|region, size| counted.push((region, size)));
         counted.sort_unstable();

@@ -94,6 +94,31 @@ EXECUTE differences;
 SET max_parallel_workers_per_gather = 2;
 EXECUTE differences;
 RESET max_parallel_workers_per_gather;
+
+-- a group that lies in two regions, or stands twice among the groups, is found among many; NULLs lie in none and stand for none
+CREATE TABLE torn AS TABLE many;
+INSERT INTO torn VALUES (7, NULL, 'c'), (NULL, 'other', 'c'), (NULL, '1', 'c');
+CREATE TABLE torn_numeric AS SELECT k::numeric, state, county FROM torn;
+CREATE TABLE doubled AS SELECT DISTINCT k, state, county FROM many;
+ALTER TABLE doubled ALTER state SET NOT NULL, ALTER county SET NOT NULL;
+INSERT INTO doubled VALUES (NULL, '1', 'c'), (NULL, '1', 'c');
+CREATE TABLE declaration AS
+SELECT * FROM unnest(ARRAY[$$'torn', '{k}', '{state,county}'$$, $$'torn_numeric', '{k}', '{state,county}'$$,
+                           $$'torn', '{k,state,county}', '{state,county}'$$, $$'many', '{k}', '{state,county}', 'doubled'$$]) AS arguments;
+CREATE FUNCTION declared(arguments text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('SELECT dp_create_dataset(''torn'', %s, epsilon_budget => 1), dp_drop_dataset(''torn'')', arguments);
+    RETURN 'declared';
+EXCEPTION WHEN OTHERS THEN RETURN sqlstate || ' ' || sqlerrm;
+END $$;
+SELECT arguments, declared(arguments) FROM declaration;
+INSERT INTO torn VALUES (150000, 'other', 'c');
+INSERT INTO torn_numeric VALUES (150000.0, 'other', 'c');
+INSERT INTO doubled SELECT k, 'other', county FROM doubled WHERE k = (SELECT max(k) FROM doubled);
+SET max_parallel_workers_per_gather = 0;
+SELECT arguments, declared(arguments) FROM declaration;
+RESET max_parallel_workers_per_gather;
+SELECT arguments, declared(arguments) FROM declaration;
 SET pg_dp.work_mem = '64kB';
 
 -- a limit on temporary files would be met or not as there are rows, after the charge: it does not count

@@ -9,7 +9,7 @@ use crate::pg::ledger::account::{Account, ChargedPart, Promise};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, as_reader, may_read_some};
 use crate::pg::server::select::as_of_now;
-use crate::pg::server::state::current_role;
+use crate::pg::server::state::{current_role, workers_of_session};
 use crate::pg::values::bound::not_chosen;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -276,10 +276,11 @@ impl Dataset {
         }
         // locks the tables, so that what is found now holds for the reading
         let reader = self.source.reader(self.owner)?;
+        let workers = workers_of_session();
         as_reader(reader, || {
             self.check_unchanged()?;
             self.source.check_period()?;
-            self.source.check()
+            self.source.check(workers)
         })?;
         Ok(reader)
     }

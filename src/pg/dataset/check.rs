@@ -1,15 +1,14 @@
 //! What has to hold of the tables and columns that a dataset declares.
 
 use super::kinship::check_apart;
-use super::query::Query;
+use super::one_region::no_region;
 use super::relation::Relation;
-use super::source::{Source, distinct, not_null, quoted};
+use super::source::Source;
 use crate::hierarchy::MAX_LEVELS;
 use crate::pg::errors::{Result, error, invalid};
 use crate::pg::server::roles::has_rights_of;
 use crate::pg::server::select::{extension_type, read_rows};
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use std::collections::BTreeSet;
 
@@ -45,11 +44,12 @@ impl Source {
     }
 
     /// What has to hold at every release, known from public rows alone: the columns can be used,
-    /// every group of the public table lies in one region.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// every group of the public table lies in one region. `workers`: as of
+    /// [`Source::prepare_leaves`].
+    pub(crate) fn check(&self, workers: i32) -> Result<()> {
         self.check_columns()?;
         match (&self.groups, &self.hidden) {
-            (Some(_), _) => self.check_tree(),
+            (Some(_), _) => self.check_tree(workers),
             (None, Some(_)) => self.check_hidden_groups(),
             (None, None) => Ok(()),
         }
@@ -263,91 +263,6 @@ impl Source {
         }
         Ok(fingerprint)
     }
-
-    /// Whether every group lies in one region. With a table of groups this reads public rows only;
-    /// without one the caller declared the groups that occur to be public.
-    pub(super) fn check_tree(&self) -> Result<()> {
-        let checked = match self.open_groups()? {
-            Some(groups) => groups,
-            // of a private table an index makes sure, without a look at it
-            None if self.size_column.is_some() || self.listed_groups().is_some() => return Ok(()),
-            None => self.open_entities()?,
-        };
-        let key = quoted(&self.group_key);
-        let table = &checked.name;
-        if self.groups.is_some() {
-            if let Some(column) = self.null_region(&checked)? {
-                return Err(no_region(column, table));
-            }
-            if checked.has_unique_key(&self.group_key)? {
-                return Ok(());
-            }
-        }
-        let repeated = self.repeated_groups(table, &key);
-        if !Query::plan(&repeated, &[&checked], 0)?.has_rows() {
-            return Ok(());
-        }
-        Err(self.no_tree(table))
-    }
-
-    /// SELECT a row if a group occurs more than once, or in more than one region.
-    pub(super) fn repeated_groups(&self, table: &str, key: &[String]) -> String {
-        match self.groups {
-            Some(_) => format!(
-                "SELECT 1 FROM {table} WHERE {} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
-                not_null(key),
-                key.join(", ")
-            ),
-            None => {
-                let all = distinct(&self.group_key, &self.hierarchy);
-                format!(
-                    "SELECT 1 FROM (SELECT DISTINCT {} FROM {table} WHERE {}) AS g \
-                     GROUP BY {} HAVING count(*) > 1 LIMIT 1",
-                    all.join(", "),
-                    not_null(&all),
-                    key.join(", ")
-                )
-            }
-        }
-    }
-
-    pub(super) fn no_tree(&self, table: &str) -> ErrorReport {
-        let often =
-            if self.groups.is_some() { "more than once" } else { "in more than one region" };
-        let message = format!("the hierarchy is no tree: a group occurs {often} in {table}");
-        error(PgSqlErrorCode::ERRCODE_CARDINALITY_VIOLATION, message).set_hint(match self.groups {
-            Some(_) => {
-                "Every group must stand in one row of the groups table, and so in one region: \
-                     a unique index on the group_key columns makes sure of it."
-            }
-            None => {
-                "Every group must lie in one region: add the hierarchy's columns to group_key \
-                     if a group is meant to be split by region."
-            }
-        })
-    }
-
-    /// A hierarchy column of the public table that holds NULL.
-    fn null_region(&self, groups: &Relation) -> Result<Option<&str>> {
-        if self.hierarchy.is_empty() {
-            return Ok(None);
-        }
-        let columns = quoted(&self.hierarchy).join(", ");
-        let rows = Query::plan(&format!("SELECT {columns} FROM {}", groups.name), &[groups], 0)?;
-        let no_null = rows.run(|row| match row.first_null() {
-            Some(column) => Err(column),
-            None => Ok(()),
-        });
-        Ok(no_null.err().map(|column| self.hierarchy[column].as_str()))
-    }
-}
-
-pub(super) fn no_region(column: &str, table: &str) -> ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_NOT_NULL_VIOLATION,
-        format!("hierarchy: column \"{column}\" of {table} holds NULL"),
-    )
-    .set_hint("Every group needs a region on every level.")
 }
 
 /// Histograms were made of rows of so many per unit at most, elsewhere: the column is not here. If it

@@ -2,11 +2,11 @@
 //! each, with the key of a group. Planned before the charge, when the public table of groups is read,
 //! too; read after it.
 
-use super::leaf_reading::DatasetTables;
 use super::query::Query;
 use super::reading::Reading;
 use super::region_reading::KnownRegions;
 use super::source::{Source, quoted};
+use super::tables::DatasetTables;
 use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, error, invalid};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};

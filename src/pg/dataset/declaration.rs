@@ -1,12 +1,13 @@
 //! What is known of a dataset without its private rows: when it is declared, and for those who ask
 //! what a release would be like.
 
-use super::leaf_reading::DatasetTables;
 use super::names::too_long_name;
 use super::source::{Source, label, not_null, quoted};
+use super::tables::DatasetTables;
 use crate::pg::errors::Result;
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::{as_of_now, read_rows};
+use crate::pg::server::state::workers_of_session;
 use pgrx::pg_sys::Oid;
 
 impl Source {
@@ -16,9 +17,10 @@ impl Source {
         if let Some(counted) = counted {
             as_of_now(|| counted.check_counted_into(self.entities, owner))?;
         }
+        let workers = workers_of_session();
         as_reader(self.reader(owner)?, || {
             as_of_now(|| {
-                self.validate()?;
+                self.validate(workers)?;
                 self.fingerprint_with(counted)
             })
         })
@@ -32,10 +34,10 @@ impl Source {
 
     /// Checks a declaration, as the reader. Its creator may read the tables: without a table of
     /// groups the check that every group lies in one region reads private rows.
-    fn validate(&self) -> Result<()> {
-        self.check()?;
+    fn validate(&self, workers: i32) -> Result<()> {
+        self.check(workers)?;
         if self.groups.is_none() && self.hidden.is_none() {
-            self.check_tree()?;
+            self.check_tree(workers)?;
         }
         if self.has_bins(&self.open_entities()?)? {
             return self.known_regions(&DatasetTables::open(self)?).map(|_| ());

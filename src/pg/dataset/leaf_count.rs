@@ -1,8 +1,8 @@
 //! Tables that releases do not read themselves, as they lie elsewhere or are views: the dataset's
 //! owner counts them, with rights of its own, into a table of leaves, and releases read that one.
 
-use super::check::no_region;
 use super::leaf_query::HISTOGRAM;
+use super::one_region::no_region;
 use super::part::Part;
 use super::relation::Place;
 use super::source::{Source, quoted};

@@ -16,8 +16,9 @@ use super::leaf_histograms::{leaf_histograms, read_leaf_histograms};
 use super::leaves::Leaves;
 use super::query::Query;
 use super::reading::Reading;
-use super::relation::{Relation, UsedColumn};
+use super::relation::Relation;
 use super::source::{Source, label, quoted};
+use super::tables::DatasetTables;
 use crate::coco::Coco;
 use crate::hierarchy::Tree;
 use crate::path::Path;
@@ -50,29 +51,6 @@ enum Rows {
     OfKnownGroups { rows: SealedRows<Query>, groups: KnownGroups, weighted: bool },
     /// Regions' names and groups' sizes, as PostgreSQL's own GROUP BY makes them.
     Sizes(SealedRows<Query>),
-}
-
-/// The tables of a dataset.
-pub(super) struct DatasetTables {
-    pub(super) entities: Relation,
-    pub(super) groups: Option<Relation>,
-}
-
-impl DatasetTables {
-    /// Errors: one is not fit any more.
-    pub(super) fn open(source: &Source) -> Result<DatasetTables> {
-        Ok(DatasetTables { entities: source.open_entities()?, groups: source.open_groups()? })
-    }
-
-    fn plan(&self, sql: &str, workers: i32) -> Result<Query> {
-        let tables: Vec<&Relation> = [&self.entities].into_iter().chain(&self.groups).collect();
-        Query::plan(sql, &tables, workers)
-    }
-
-    /// Of a query that reads private rows.
-    pub(super) fn seal(&self, sql: &str, workers: i32) -> Result<SealedRows<Query>> {
-        self.plan(sql, workers).map(SealedRows::new)
-    }
 }
 
 impl Source {
@@ -114,25 +92,6 @@ impl Source {
         Ok(LeafReading { within, depth, known, leaves, rows })
     }
 
-    /// How the columns of the key are held, if keys are equal just if their bytes are, or none is
-    /// used.
-    pub(super) fn key_layout(&self, tables: &DatasetTables) -> Result<Option<Vec<Layout>>> {
-        if self.rows_are_groups() {
-            return Ok(Some(vec![]));
-        }
-        let columns = self.group_key.iter().map(|c| tables.entities.column("group_key", c));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let by_bytes = columns.iter().all(UsedColumn::equality_is_of_bytes);
-        Ok(by_bytes.then(|| columns.iter().map(UsedColumn::layout).collect()))
-    }
-
-    /// How the columns of the hierarchy are held.
-    pub(super) fn hierarchy_layout(&self, tables: &DatasetTables) -> Result<Vec<Layout>> {
-        let regions = tables.groups.as_ref().unwrap_or(&tables.entities);
-        let columns = self.hierarchy.iter().map(|column| regions.column("hierarchy", column));
-        columns.map(|column| Ok(column?.layout())).collect()
-    }
-
     /// By scans of the tables.
     fn by_scans(
         &self,
@@ -169,7 +128,7 @@ impl Source {
                 }
             }
             (None, None) => {
-                let groups = leaves.no_groups(key_layout)?;
+                let groups = leaves.no_groups(key_layout, true)?;
                 let rows = self.used_rows(&entities.name, &[]);
                 let rows = select(&[&regions, &key], &rows);
                 Rows::Entities(tables.seal(&rows, 0)?, groups)

@@ -102,18 +102,22 @@ impl Leaves {
         })
     }
 
-    /// From rows that are entities: the region's columns, then the group's. A group that is in
-    /// several regions is one in each. A NULL is no region, and no group.
+    /// From rows that are entities: the region's columns, then the group's.
     pub(crate) fn read_entities(&mut self, rows: Query, mut groups: KnownGroups) -> RegionsFit {
+        self.count_entities(rows, &mut groups)?;
+        self.add_all(groups);
+        Ok(())
+    }
+
+    /// The groups of such rows. A NULL is no region, and no group.
+    pub(crate) fn count_entities(&mut self, rows: Query, groups: &mut KnownGroups) -> RegionsFit {
         let maker = groups.row_maker(self.regions.columns().end, Entities::One);
         // of a row without a group there is no region either
         let number: NumberOf<TooManyRegions> = |regions, tallies, row, has_key| match has_key {
             true => regions.number(row, tallies),
             false => Ok(None),
         };
-        self.count(rows, &mut groups, maker, Some(number))?;
-        self.add_all(groups);
-        Ok(())
+        self.count(rows, groups, maker, Some(number))
     }
 
     /// The regions of a public table, each row's columns.
@@ -150,9 +154,9 @@ impl Leaves {
         self.add_all(groups);
     }
 
-    /// No group is known beforehand; a key is followed by the number of the region.
-    pub(crate) fn no_groups(&self, key: &[Layout]) -> Result<KnownGroups> {
-        KnownGroups::none(key, true, self.max_size, self.helped)
+    /// No group is known beforehand. `apart`: one that is in several regions is one in each.
+    pub(crate) fn no_groups(&self, key: &[Layout], apart: bool) -> Result<KnownGroups> {
+        KnownGroups::none(key, apart, self.max_size, self.helped)
     }
 
     fn count<E>(
@@ -163,7 +167,10 @@ impl Leaves {
         number: Option<NumberOf<E>>,
     ) -> std::result::Result<(), E> {
         let Leaves { regions, tallies, .. } = self;
-        rows.give(RowCounter::new(&mut groups.sizes, maker, regions, tallies, number))
+        let counter = RowCounter::new(&mut groups.sizes, maker, regions, tallies, number);
+        rows.give(counter)?;
+        groups.sizes.gather();
+        Ok(())
     }
 
     /// The regions so far, by path, each with its number.

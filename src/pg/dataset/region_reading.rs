@@ -3,12 +3,13 @@
 
 use super::bin_reading::ReadAmount;
 use super::known_groups::KnownGroups;
-use super::leaf_reading::{DatasetTables, below};
+use super::leaf_reading::below;
 use super::leaves::Leaves;
 use super::query::Query;
 use super::reading::Reading;
 use super::source::{Source, distinct, quoted};
 use super::streamed_row::StreamedRow;
+use super::tables::DatasetTables;
 use crate::hierarchy::Tree;
 use crate::pg::errors::{Failure, Result, internal, invalid, too_many_regions};
 use crate::pg::ledger::account::{LedgerReceipt, SealedRows};
