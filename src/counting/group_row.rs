@@ -8,7 +8,8 @@ use super::group_key::GroupKey;
 pub struct GroupRow {
     pub key: GroupKey,
     /// The number of the region, where the row says that its group exists and lies there. Rows
-    /// without it count if their group exists: a row that says so has to come before them.
+    /// without it count if their group exists: a row that says so has to come before them, and what
+    /// is counted to be gathered in between if another thread made some.
     pub region: Option<u32>,
     pub entities: u32,
 }

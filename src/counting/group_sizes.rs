@@ -46,7 +46,8 @@ pub struct GroupSizes<F> {
 /// With less memory there is no help.
 const LEAST_HELPED: usize = 4 << 20;
 
-/// Asked less often, as of some 100 pages of a table, another thread is not worth beginning.
+/// Asked less often, as while the first 100 pages of a table are read, another thread is not worth
+/// beginning.
 const LEAST_ASKED: u32 = 8;
 
 /// The memory of a table that the processor's cache holds.
@@ -121,7 +122,8 @@ impl<F: TemporaryFile> GroupSizes<F> {
         }
     }
 
-    /// Whether another thread can make rows, and would soon have nothing to do.
+    /// Whether another thread can make rows, and would soon have nothing to do: it is begun, and what
+    /// it has found is counted.
     pub fn helper_has_time(&mut self) -> bool {
         let GroupSizes { splitter, aside, .. } = self;
         if let Some(splitter) = splitter {
@@ -195,22 +197,19 @@ impl<F: TemporaryFile> GroupSizes<F> {
         if self.depth == 0 {
             self.aside.file.begin();
         }
+        let others = self.other.take().map(OtherTable::finish).unwrap_or_default();
         // a new one grows to the size of a part only
         let empty = self.table.with_memory(self.memory / 2);
         for (key, group) in std::mem::replace(&mut self.table, empty).drain() {
             self.put_aside(GroupRow { key, region: Some(group.region), entities: group.size });
         }
-        self.count_others();
+        others.into_iter().for_each(|group| self.put_aside(group));
     }
 
     /// Puts together what both threads have counted: to be called after rows that say their region,
     /// before others.
     pub fn gather(&mut self) {
         self.count_last();
-        self.count_others();
-    }
-
-    fn count_others(&mut self) {
         if let Some(other) = self.other.take() {
             other.finish().into_iter().for_each(|group| self.count(group));
         }
@@ -513,6 +512,32 @@ mod tests {
         sizes.finish(|region, size| counted.push((region, size)));
         counted.sort_unstable();
         assert!(counted == expected(9, &[groups, entities].concat()));
+    }
+
+    /// There are more groups than fit while the helper has some of them.
+    #[test]
+    fn groups_of_both_threads_go_to_the_file() {
+        for made in [1, 20, 39] {
+            let rows: Vec<_> = (0..80_000).map(|i| exists(i * 7 % 40_000, i as u32 % 5)).collect();
+            let mut words = ChaCha20Rng::seed_from_u64(7);
+            let mut sizes: GroupSizes<Vec<Block>> =
+                GroupSizes::new(8 << 20, 9, RowForm::OneWord, Some(true), &mut words);
+            (0..LEAST_ASKED).for_each(|_| _ = sizes.helper_has_time());
+            assert!(sizes.other.is_some());
+            for (number, rows) in rows.chunks(1_000).enumerate() {
+                if number % 40 < made {
+                    let rows = rows.to_vec();
+                    sizes.add_made(Box::new(move |made| made.extend(rows)));
+                } else {
+                    rows.iter().for_each(|&row| sizes.add(row));
+                }
+            }
+            assert!(sizes.is_split() && sizes.other.is_none());
+            let mut counted = Vec::new();
+            sizes.finish(|region, size| counted.push((region, size)));
+            counted.sort_unstable();
+            assert!(counted == expected(9, &rows), "{made}");
+        }
     }
 
     /// All groups fit, and those of the rows that are of no group do not.

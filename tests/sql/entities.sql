@@ -112,6 +112,10 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN RETURN sqlstate || ' ' || sqlerrm;
 END $$;
 SELECT arguments, declared(arguments) FROM declaration;
+-- regions are what is printed, as in releases
+CREATE TABLE printed AS SELECT 1 AS k, 1.0 AS n, * FROM (VALUES (1, 2.0), (1, 2.00)) AS r (whole, numeric);
+INSERT INTO declaration VALUES ($$'printed', '{k}', '{whole}'$$), ($$'printed', '{n}', '{whole}'$$),
+                               ($$'printed', '{k}', '{numeric}'$$), ($$'printed', '{n}', '{numeric}'$$);
 INSERT INTO torn VALUES (150000, 'other', 'c');
 INSERT INTO torn_numeric VALUES (150000.0, 'other', 'c');
 INSERT INTO doubled SELECT k, 'other', county FROM doubled WHERE k = (SELECT max(k) FROM doubled);

@@ -1,14 +1,16 @@
 //! That every group lies in one region: an entity would else count in several.
 //!
-//! Groups are counted as a release counts them. Where one stands twice in the table of groups, one has
-//! a size of 2; where one of the entities' lies in two regions, there are more of them with regions
-//! than without.
+//! Groups are counted as a release counts them, those of regions that print alike as of one. Where one
+//! stands twice in the table of groups, one has a size of 2; where one of the entities' lies in two
+//! regions, there are more of them with regions than without. Keys whose equal values can differ in
+//! their bytes are grouped by PostgreSQL.
 
 use super::layout::Layout;
 use super::leaves::Leaves;
 use super::query::Query;
 use super::relation::Relation;
-use super::source::{Source, distinct, not_null, quoted};
+use super::sizes_query::region_names;
+use super::source::{Source, label, not_null, quoted};
 use super::tables::DatasetTables;
 use crate::pg::errors::{Result, error, too_many_regions};
 use pgrx::PgSqlErrorCode;
@@ -42,7 +44,7 @@ impl Source {
             Some(key) => self.are_repeated(&Counting { tables: &tables, key, workers })?,
             None => {
                 let repeated = self.repeated_groups(&checked.name, &quoted(&self.group_key));
-                tables.plan(&repeated, 0)?.has_rows()
+                Query::plan(&repeated, &[checked], 0)?.has_rows()
             }
         };
         if are_repeated { Err(self.no_tree(&checked.name)) } else { Ok(()) }
@@ -71,7 +73,8 @@ impl Source {
         let mut leaves = Leaves::new(2, &layout)?.helped(*workers);
         let mut groups = leaves.no_groups(key, apart)?;
         let columns = quoted(&[regions, &self.group_key].concat()).join(", ");
-        let rows = tables.plan(&format!("SELECT {columns} FROM {}", table.name), 0)?;
+        let rows = format!("SELECT {columns} FROM {}", table.name);
+        let rows = Query::plan(&rows, &[table], 0)?;
         leaves.count_entities(rows, &mut groups).map_err(too_many_regions)?;
         let mut counted = Counted { groups: 0, largest: 0 };
         groups.sizes.finish(|_, size| {
@@ -97,23 +100,25 @@ impl Source {
 
     /// SELECT a row if a group occurs more than once, or in more than one region.
     pub(super) fn repeated_groups(&self, table: &str, key: &[String]) -> String {
-        match self.groups {
-            Some(_) => format!(
-                "SELECT 1 FROM {table} WHERE {} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
-                not_null(key),
-                key.join(", ")
-            ),
+        let rows = match self.groups {
+            Some(_) => table.to_string(),
             None => {
-                let all = distinct(&self.group_key, &self.hierarchy);
+                let names = region_names(self.hierarchy.len());
+                let named = self.hierarchy.iter().zip(&names);
+                let named = named.map(|(column, name)| format!("{} AS {name}", label(column)));
+                let columns: Vec<String> = key.iter().cloned().chain(named).collect();
+                let columns = columns.join(", ");
                 format!(
-                    "SELECT 1 FROM (SELECT DISTINCT {} FROM {table} WHERE {}) AS g \
-                     GROUP BY {} HAVING count(*) > 1 LIMIT 1",
-                    all.join(", "),
-                    not_null(&all),
-                    key.join(", ")
+                    "(SELECT * FROM (SELECT DISTINCT {columns} FROM {table}) AS n WHERE {}) AS g",
+                    not_null(&names)
                 )
             }
-        }
+        };
+        format!(
+            "SELECT 1 FROM {rows} WHERE {} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
+            not_null(key),
+            key.join(", ")
+        )
     }
 
     pub(super) fn no_tree(&self, table: &str) -> ErrorReport {

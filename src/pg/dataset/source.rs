@@ -1,5 +1,5 @@
 //! Where a dataset's private rows lie, as its owner declares it, and the parts of queries that
-//! follow from that. What has to hold of it: `check`; how the rows are read: `leaf_reading`,
+//! follow from that. What has to hold of it: `check`, `one_region`; how the rows are read: `leaf_reading`,
 //! `bin_reading`; how they are counted where releases cannot read them: `leaf_count`.
 
 use super::part::Part;
