@@ -181,14 +181,14 @@ fn no_neighbours_with_other_groups_are_farther_apart_than_is_charged() {
 /// from groups without entities to many with some, one entity after the other.
 #[test]
 fn shares_follow_from_noisy_numbers_alone() {
-    let request = ReleaseRequest::new(2, 3.0).by(&["cut"], "matching").up_to(60);
+    let request = ReleaseRequest::new(2, 1.0).by(&["cut"], "matching").up_to(60);
     let mechanism = Mechanism::new(&request).unwrap();
     let [plan] = mechanism.plans() else { panic!("one plan") };
     let look = plan.first_look().unwrap();
     // the k-th entity is in leaf k mod 10, where the groups are of uneven sizes
-    let places: Vec<usize> = (0..100).flat_map(|group| vec![group; group % 8]).collect();
+    let places: Vec<usize> = (0..400).flat_map(|group| vec![group; group % 8]).collect();
     let table = |entities: usize| -> Leaves {
-        let mut leaves = vec![vec![0; 100]; 10];
+        let mut leaves = vec![vec![0; 400]; 10];
         for k in 0..entities {
             leaves[k % 10][places[k / 10 % places.len()]] += 1;
         }
@@ -210,8 +210,8 @@ fn shares_follow_from_noisy_numbers_alone() {
         let receipt = Receipt::uncharged(mechanism.clone());
         receipt.release(&tree, leaves, words, NonZeroUsize::MIN, &mut ()).unwrap();
     };
-    const STEP: usize = 50;
-    let divisions: Vec<_> = (0..=2000 / STEP).map(|step| of_the_truth(STEP * step)).collect();
+    const STEP: usize = 200;
+    let divisions: Vec<_> = (0..=8000 / STEP).map(|step| of_the_truth(STEP * step)).collect();
     for (step, ends) in divisions.windows(2).enumerate().filter(|(_, ends)| ends[0] != ends[1]) {
         let (mut low, mut high) = (STEP * step, STEP * (step + 1));
         while high - low > 1 {

@@ -3,16 +3,18 @@
 //! Of a cumulative count, where v is the noise's variance and there are d groups per size; E =
 //! v (2v + 1)^(-1/2) is the mean of discrete Laplace noise without its sign.
 //!
-//! - Rows, as sizes are known to within E: E d groups are on the wrong side. Where that is more
-//!   than 1 they overlap and are pooled: (E d)^(4/3).
-//! - Columns, fitted to be monotone: (v d / 2)^(2/3), the cube-root rate of such fits.
+//! - Rows, as sizes are known to within E: E d groups are on the wrong side.
+//! - Columns and rows together where d >= 1, whose posterior smooths itself: 1.15 d v^(1/4) (1 + v / 450),
+//!   which was found by measuring. E at least.
 //! - Columns that were smoothed as a random walk with steps of variance d, as in every region below
 //!   another ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides,
-//!   (v d)^(1/2) / 2, or that of rows where it is less.
+//!   (v d)^(1/2) / 2, or that of rows where it is less. Of integers there is less to gain where noise is
+//!   small, so v + 4 for v; and of groups that are many, steps are not those of a walk alone: that, measured,
+//!   takes d^(1/4) times as much, twice at most.
 //!
-//! No variance is above v; smoothed columns have the weight of the walk and of their own noise
-//! together. The square roots mostly agree with the errors of estimates within a quarter, from d =
-//! 0.001 to 100,000 and with v from 0.4 to 800.
+//! Columns have the weight of these and of their own noise together. The mean errors of the leaves of seven
+//! hierarchies agree with these within a tenth, nearly all, from d = 0.005 to 100 and with v from 0.4 to
+//! 800, and beyond within a third.
 
 use crate::coco::Estimate;
 
@@ -56,12 +58,13 @@ impl CutNoise {
         let v = self.variance;
         let rows = mean_magnitude(v) * density;
         if self.smoothed {
-            let walk = rows.min((v * density).sqrt() / 2.0);
-            parallel(walk, v)
+            let walk = ((v + 4.0) * density).sqrt() / 2.0;
+            parallel(walk * density.sqrt().sqrt().clamp(1.0, 2.0), v).min(rows)
         } else if density < 1.0 {
-            (if rows > 1.0 { rows * rows.cbrt() } else { rows }).min(v)
+            rows
         } else {
-            (v * density / 2.0).cbrt().powi(2).min(v)
+            let columns = 1.15 * density * v.sqrt().sqrt() * (1.0 + v / 450.0);
+            parallel(columns, v).max(mean_magnitude(v))
         }
     }
 }

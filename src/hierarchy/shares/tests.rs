@@ -59,9 +59,9 @@ fn a_look_that_tells_nothing_is_not_followed() {
     let outlook = |root, scale| Outlook::new((root, scale), &tree, |r| groups[r], MAX_SIZE, 1);
     let of_one_size = Estimate::new(vec![EstimatedRun { size: 1, variance: 1.0, groups: 4000 }]);
     let looks = [&root(4000), &of_one_size];
-    let [seen, other] = looks.map(|look| outlook(look, 250.0).densities);
+    let [seen, other] = looks.map(|look| outlook(look, 125.0).densities);
     assert_ne!(seen, other);
-    let [unseen, other] = looks.map(|look| outlook(look, 251.0));
+    let [unseen, other] = looks.map(|look| outlook(look, 125.1));
     assert_eq!(unseen.densities, other.densities);
     assert_eq!(unseen.best_parts(12.0), [0, 0, PARTS]);
     // a guess of all groups, of which the mean is what is said
@@ -77,10 +77,10 @@ fn few_groups_in_each_leaf_get_equal_shares() {
         let (tree, groups) = tree(2, 2, leaf);
         Outlook::new((&root(24), scale), &tree, |r| groups[r], MAX_SIZE, 1).best_parts(1.0)
     };
-    assert_eq!(parts(6, 1.51), equal_parts(3, PARTS));
-    assert_eq!(parts(7, 1.76), [0, 0, PARTS]);
+    assert_eq!(parts(6, 0.76), equal_parts(3, PARTS));
+    assert_eq!(parts(7, 0.89), [0, 0, PARTS]);
     // of 24 groups a look with noise of that scale tells something
-    assert_eq!(parts(6, 1.5), [0, 0, PARTS]);
+    assert_eq!(parts(6, 0.75), [0, 0, PARTS]);
 }
 
 /// Two leaves know the root as well as the root would.
