@@ -10,7 +10,7 @@ use super::leaves::Leaves;
 use super::query::Query;
 use super::relation::Relation;
 use super::sizes_query::region_names;
-use super::source::{Source, label, not_null, quoted};
+use super::source::{Source, not_null, quoted};
 use super::tables::DatasetTables;
 use crate::pg::errors::{Result, error, too_many_regions};
 use pgrx::PgSqlErrorCode;
@@ -104,10 +104,7 @@ impl Source {
             Some(_) => table.to_string(),
             None => {
                 let names = region_names(self.hierarchy.len());
-                let named = self.hierarchy.iter().zip(&names);
-                let named = named.map(|(column, name)| format!("{} AS {name}", label(column)));
-                let columns: Vec<String> = key.iter().cloned().chain(named).collect();
-                let columns = columns.join(", ");
+                let columns = [key, &[self.named_regions(&names)]].concat().join(", ");
                 format!(
                     "(SELECT * FROM (SELECT DISTINCT {columns} FROM {table}) AS n WHERE {}) AS g",
                     not_null(&names)

@@ -15,7 +15,7 @@
 use super::query::Query;
 use super::relation::Relation;
 use super::sizes_query::region_names;
-use super::source::{RANK, Source, comparable, label, not_null, quoted};
+use super::source::{RANK, Source, comparable, not_null, quoted};
 use super::streamed_row::StreamedRow;
 use crate::counting::FirstPaths;
 use crate::hierarchy::Finder;
@@ -121,14 +121,6 @@ impl Source {
             most = self.max_rows_per_unit,
             names = names.join(", "),
         )
-    }
-
-    fn named_regions(&self, names: &[String]) -> String {
-        let labels = self.hierarchy.iter().zip(names);
-        labels
-            .map(|(column, name)| format!("{} AS {name}", label(column)))
-            .collect::<Vec<_>>()
-            .join(", ")
     }
 
     /// Whether a row belongs to a group: its key says that, unless it is a group itself.

@@ -2,12 +2,21 @@
 //! private.
 
 use super::relation::Relation;
-use super::source::{Source, comparable, distinct, not_null, quoted};
+use super::source::{Source, comparable, distinct, label, not_null, quoted};
 
 /// What the size of a group is called in queries: as no column of a table is.
 const SIZE: &str = "\"size (pg_dp)\"";
 
 impl Source {
+    /// What the columns of the hierarchy print, by these names.
+    pub(super) fn named_regions(&self, names: &[String]) -> String {
+        let labels = self.hierarchy.iter().zip(names);
+        labels
+            .map(|(column, name)| format!("{} AS {name}", label(column)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
     /// SELECT the names of a region, then the size of a group, one row per group.
     ///
     /// A region is what its columns print; values that are equal but print differently (1.0 and

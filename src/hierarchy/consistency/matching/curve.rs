@@ -449,8 +449,7 @@ pub(super) mod tests {
                 }
                 for (stretch, (seen, declared)) in seen.iter().zip(&declared).enumerate().skip(1) {
                     let ratio = (seen / declared).sqrt();
-                    // a child that is exactly like its parent is smoothed better than others, and
-                    // posterior medians are better than the fits for which the formulas were found
+                    // a child that is exactly like its parent is smoothed better than others
                     let limits = if smoothed { 0.4..1.5 } else { 0.4..1.6 };
                     assert!(limits.contains(&ratio), "{epsilon} {smoothed} {stretch}: {ratio}");
                 }
