@@ -5,7 +5,7 @@ use super::measurement::{LevelMeasurement, Measured, RegionMeasurement};
 use super::observer::Observer;
 use super::plan::ReleasePlan;
 use super::tree::Tree;
-use crate::coco::{Coco, Estimate, MeasuredNumbers, Profile};
+use crate::coco::{Coco, Estimate, MeasuredNumbers, Profile, tells};
 use crate::noise::{Key, RandomWords, ScaleError};
 use crate::work::{poll, share_and_tell};
 use std::iter::repeat_n;
@@ -222,7 +222,7 @@ pub(super) fn evidence(
     tree: &Tree,
     measured: MeasuredRegions,
 ) -> Evidence<'static> {
-    let cut_noise = cut_noise(plan, &measured.levels);
+    let cut_noise = cut_noise(plan, tree, &measured.levels);
     let (mut estimates, mut rows) = (Vec::new(), Vec::new());
     for region in measured.regions {
         match region {
@@ -240,14 +240,18 @@ pub(super) fn evidence(
 /// Of the estimates of each level that is measured, where the cut measures all of these.
 fn cut_noise(
     plan: &ReleasePlan,
+    tree: &Tree,
     levels: &[Option<LevelMeasurement>],
 ) -> Option<Vec<Option<CutNoise>>> {
     if levels.iter().flatten().any(|level| !level.follows()) {
         return None;
     }
+    let mut above: Option<(f64, f64)> = None;
     let noise = |(level, measurement): (usize, &Option<LevelMeasurement>)| {
         let variance = measurement.as_ref()?.of_regions()?.of_histogram().noise().variance();
-        let smoothed = levels[..level].iter().any(Option::is_some);
+        let regions = tree.level(level).len() as f64;
+        let smoothed = above.is_some_and(|(other, count)| tells(count / regions, other, variance));
+        above = Some((variance, regions));
         Some(CutNoise { variance, smoothed, max_size: plan.max_size() })
     };
     Some(levels.iter().enumerate().map(noise).collect())

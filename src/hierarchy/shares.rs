@@ -20,7 +20,7 @@
 //! down the tree ([`matching`](super::consistency)) joins these: let A be the sum of the variances
 //! of a level's own estimates and C that of the level below. Up the tree both are joined, 1 / (1/A +
 //! 1/C). Down the tree, where a region has k children, a child keeps the part 1 - 1/k of its
-//! variance and gets the part 1/k of its parent's.
+//! variance and gets the part 1/k of its parent's, which is no more than it would have kept.
 //!
 //! Sums of estimates have a bias that does not average out, as estimates are smoothed and no number is
 //! below 0 or above G: of a share b of the standard deviation, so the square error of a sum of k is
@@ -31,15 +31,16 @@
 //! Of integers that are off by a variance V the mean error is about V (1 + V pi / 2)^(-1/2): V where
 //! it is rarely not 0, and that of a normal distribution where it is large. It is the square of this that
 //! joining two estimates makes less, as above: the mean of an estimate that is off by 1 and of one that is
-//! not is off by 1 or not, whatever the variances say. So predicted, the errors of seven hierarchies at
-//! epsilons from 0.1 to 6 were within a quarter of the true ones, nearly all, and the leaves' within a
-//! tenth where nothing else is measured.
+//! not is off by 1 or not, whatever the variances say. And as these are known roughly, the weights are not
+//! the best ones: where both are as good, the square of a mean's error is up to 1.3 times the least, and where
+//! one is much better about the least. So predicted, the errors of seven hierarchies at epsilons from 0.1 to 6 were within a quarter of the
+//! true ones, nearly all, and the leaves' within a tenth where nothing else is measured.
 //!
 //! # The best division
 //!
 //! The geometric mean of the levels' errors is made least. No level may get worse than by equal shares
 //! by a larger factor than all get better by in that mean, of which a twentieth does not count, as
-//! predictions are off by that; and by no more than a third: about so much better than the best of Kuo
+//! predictions are off by that; and by no more than a fifth: about so much better than the best of Kuo
 //! et al.'s combinations the cut is with equal shares, level by level. Where the gain is less than a
 //! tenth, all levels get the same.
 //!
@@ -64,9 +65,9 @@ pub(super) const LOOK: f64 = 0.01;
 /// How many times the scale of the look's noise the number of groups has to be for it to tell anything.
 const SEEN: f64 = 32.0;
 
-/// How many times the mean magnitude of noise a leaf's groups have to be for a guess to be followed:
-/// sums of poorer leaves have a larger bias than is predicted.
-const RICH: f64 = 8.0;
+/// How many times the mean magnitude of noise a leaf's groups have to be for a guess to be followed: of
+/// poorer leaves little can be foretold.
+const RICH: f64 = 2.0;
 
 /// Shares are multiples of one part in so many.
 pub(super) const PARTS: usize = 48;
@@ -75,18 +76,19 @@ pub(super) const PARTS: usize = 48;
 /// that of equal shares.
 const WORTHWHILE: f64 = 0.9;
 
-/// How many times that of equal shares the error of a level may be in any case.
-const WORSE: f64 = 1.02;
-
-/// And at most.
-const WORST: f64 = 1.33;
+/// How many times that of equal shares the error of a level may be at most.
+const WORST: f64 = 1.2;
 
 /// Predicted gains may be this many times too large.
 const UNSURE: f64 = 1.06;
 
 /// Smoothing by a region above is as good as [`CutNoise`] says where that one's share of noise, so
 /// many times, is not larger than the own.
-const FOURFOLD: f64 = 4.0;
+const CLEARLY: f64 = 8.0;
+
+/// How much larger the square error of a mean is than the least, where both of its parts are as good: by half
+/// of this.
+const LOSS: f64 = 0.6;
 
 /// Errors are compared from here on: smaller ones are as good as none.
 const LEAST_ERROR: f64 = 1e-3;
@@ -152,7 +154,8 @@ impl Outlook {
         Outlook {
             groups: all,
             densities: if is_seen {
-                densities(root, max_size)
+                let runs = root.runs().iter();
+                densities(runs.map(|run| (run.size, run.groups as f64)), max_size)
             } else {
                 expected_densities(|size| all * heavy_tail(GUESSED_MEAN_SIZE, size), max_size)
             },
@@ -187,7 +190,7 @@ impl Outlook {
                 |(error, equal): (f64, &f64)| ((error + LEAST_ERROR) / (equal + LEAST_ERROR)).ln();
             let ratios: Vec<f64> = errors(parts).into_iter().zip(&of_equal).map(ratio).collect();
             let mean = ratios.iter().sum::<f64>() / depth as f64;
-            let most = (-mean - UNSURE.ln()).clamp(WORSE.ln(), WORST.ln());
+            let most = (-mean - UNSURE.ln()).clamp(0.0, WORST.ln());
             // what is beyond the limit outweighs all else
             mean + ratios.iter().map(|ratio| 1e3 * (ratio - most).max(0.0)).sum::<f64>()
         };
@@ -233,7 +236,7 @@ impl Outlook {
         let told = own.iter().zip(&self.levels).map(|(own, level)| {
             let Some(own) = own else { return false };
             let told = above.is_some_and(|(variance, regions)| {
-                tells(FOURFOLD * regions / level.count, variance, own.noise)
+                tells(CLEARLY * regions / level.count, variance, own.noise)
             });
             above = Some((own.noise, level.count));
             told
@@ -275,7 +278,8 @@ impl Outlook {
                 let rest = if level == 0 { joined } else { (1.0 - one) * joined };
                 above = rest + (one * above).min(one * joined);
                 let variance = above / self.levels[level].count;
-                errors[level] += width(stretch) * squared_mean_error(variance).sqrt();
+                errors[level] +=
+                    width(stretch, self.max_size) * squared_mean_error(variance).sqrt();
             }
         }
         errors
@@ -283,7 +287,7 @@ impl Outlook {
 }
 
 /// Square errors of a level's estimates, summed over its regions.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Squares {
     variance: f64,
     /// Of what all have in common.
@@ -305,7 +309,7 @@ impl Squares {
         Squares { bias: self.bias * children, ..self }
     }
 
-    /// Of the mean of both with the weights that make it best.
+    /// Of the mean of both, weighed by their inverses.
     fn joined(self, other: Squares, regions: f64) -> Squares {
         let (a, b) = (self.sum(), other.sum());
         let of_mean = parallel(a, b);
@@ -326,11 +330,13 @@ fn squared_mean_error(variance: f64) -> f64 {
     variance.powi(2) / (1.0 + variance * FRAC_PI_2)
 }
 
-/// The variances of the mean of two estimates, summed over so many regions, where their own are: see
-/// above.
+/// The variance of the mean of two estimates that have these, each summed over so many regions: see above.
 fn joined(one: f64, other: f64, regions: f64) -> f64 {
     let [one, other] = [one, other].map(|sum| squared_mean_error(sum / regions));
-    let square = parallel(one, other);
+    if one + other == 0.0 {
+        return 0.0;
+    }
+    let square = parallel(one, other) * (1.0 + LOSS * one.min(other) / (one + other));
     let half = square * FRAC_PI_2 / 2.0;
     regions * (half + (half * half + square).sqrt())
 }

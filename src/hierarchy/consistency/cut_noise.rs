@@ -5,7 +5,7 @@
 //!
 //! - Rows, as sizes are known to within E: E d groups are on the wrong side.
 //! - Columns and rows together where d >= 1, whose posterior smooths itself: 1.15 d v^(1/4) (1 + v / 450),
-//!   which was found by measuring. E at least.
+//!   which was found by measuring, up to v = 800; twice that of rows at most, and E at least.
 //! - Columns that were smoothed as a random walk with steps of variance d, as in every region below
 //!   another ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides,
 //!   (v d)^(1/2) / 2, or that of rows where it is less. Of integers there is less to gain where noise is
@@ -15,8 +15,6 @@
 //! Columns have the weight of these and of their own noise together. The mean errors of the leaves of seven
 //! hierarchies agree with these within a tenth, nearly all, from d = 0.005 to 100 and with v from 0.4 to
 //! 800, and beyond within a third.
-
-use crate::coco::Estimate;
 
 /// How far off an estimate by the cut is.
 #[derive(Debug, Clone, Copy)]
@@ -39,17 +37,23 @@ pub(super) fn stretch(size: u64) -> usize {
     }
 }
 
-/// The number of sizes in a stretch.
-pub(in crate::hierarchy) fn width(stretch: usize) -> f64 {
-    if stretch < 2 { 1.0 } else { 2f64.powi(stretch as i32 / 2 - 1) }
+/// The first size of a stretch.
+pub(super) fn begin(stretch: usize) -> u64 {
+    stretch.checked_sub(1).map_or(0, end)
 }
 
 /// The first size after a stretch.
-pub(super) fn end(of: usize) -> u64 {
-    match of {
-        0 | 1 => of as u64 + 1,
-        _ => (1 << (of / 2)) + (of as u64 % 2 + 1) * (1 << (of / 2 - 1)),
+fn end(stretch: usize) -> u64 {
+    match stretch {
+        0 | 1 => stretch as u64 + 1,
+        _ => (1 << (stretch / 2)) + (stretch as u64 % 2 + 1) * (1 << (stretch / 2 - 1)),
     }
+}
+
+/// The number of sizes of a stretch that are below `max_size`. How many groups are of that size at most is
+/// known: all.
+pub(in crate::hierarchy) fn width(stretch: usize, max_size: u64) -> f64 {
+    end(stretch).min(max_size).saturating_sub(begin(stretch)) as f64
 }
 
 impl CutNoise {
@@ -64,7 +68,7 @@ impl CutNoise {
             rows
         } else {
             let columns = 1.15 * density * v.sqrt().sqrt() * (1.0 + v / 450.0);
-            parallel(columns, v).max(mean_magnitude(v))
+            parallel(columns.min(2.0 * rows), v).max(mean_magnitude(v))
         }
     }
 }
@@ -79,13 +83,17 @@ pub(in crate::hierarchy) fn parallel(a: f64, b: f64) -> f64 {
     if a + b > 0.0 { a * b / (a + b) } else { 0.0 }
 }
 
-/// How many groups there are per size in each stretch.
-pub(in crate::hierarchy) fn densities(estimate: &Estimate, max_size: u64) -> Vec<f64> {
+/// How many groups there are per size in each stretch, of which so many have each of these sizes; those of
+/// `max_size` aside.
+pub(in crate::hierarchy) fn densities(
+    sizes: impl Iterator<Item = (u64, f64)>,
+    max_size: u64,
+) -> Vec<f64> {
     let mut groups = vec![UNSEEN; stretch(max_size) + 1];
-    for run in estimate.runs() {
-        groups[stretch(run.size.min(max_size))] += run.groups as f64;
+    for (size, of_size) in sizes.filter(|(size, _)| *size < max_size) {
+        groups[stretch(size)] += of_size;
     }
-    groups.into_iter().enumerate().map(|(stretch, groups)| groups / width(stretch)).collect()
+    per_size(groups, max_size)
 }
 
 /// The same where so many groups are expected to have a size or a larger one.
@@ -93,15 +101,16 @@ pub(in crate::hierarchy) fn expected_densities(
     at_least: impl Fn(u64) -> f64,
     max_size: u64,
 ) -> Vec<f64> {
-    let last = stretch(max_size);
-    let from = |size| if size <= max_size { at_least(size) } else { 0.0 };
-    let mut begin = 0;
-    let density = |stretch| {
-        let groups = from(begin) - from(end(stretch));
-        begin = end(stretch);
-        (UNSEEN + groups) / width(stretch)
+    let groups = |stretch| {
+        let [from, to] = [begin(stretch), end(stretch)].map(|size| at_least(size.min(max_size)));
+        UNSEEN + from - to
     };
-    (0..=last).map(density).collect()
+    per_size((0..=stretch(max_size)).map(groups).collect(), max_size)
+}
+
+fn per_size(of_stretches: Vec<f64>, max_size: u64) -> Vec<f64> {
+    let groups = of_stretches.into_iter().enumerate();
+    groups.map(|(stretch, groups)| groups / width(stretch, max_size).max(1.0)).collect()
 }
 
 #[cfg(test)]
@@ -110,11 +119,21 @@ mod tests {
 
     #[test]
     fn stretches_begin_where_they_should() {
-        let begin = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
-        for (number, ends) in begin.windows(2).enumerate() {
+        let edges = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+        for (number, ends) in edges.windows(2).enumerate() {
             assert!((ends[0]..ends[1]).all(|size| stretch(size) == number));
-            assert_eq!(width(number), (ends[1] - ends[0]) as f64);
-            assert_eq!(end(number), ends[1]);
+            assert_eq!(width(number, 1000), (ends[1] - ends[0]) as f64);
+            assert_eq!([begin(number), end(number)], [ends[0], ends[1]]);
         }
+    }
+    /// Groups of size 10 and more are all that is left.
+    #[test]
+    fn the_largest_size_is_no_question() {
+        assert_eq!([6, 7, 8].map(|number| width(number, 10)), [2.0, 0.0, 0.0]);
+        let found = densities([(3, 7.0), (9, 5.0), (10, 9.0), (12, 4.0)].into_iter(), 10);
+        assert_eq!(found, [0.1, 0.1, 0.1, 7.1, 0.05, 0.05, 2.55]);
+        let expected = expected_densities(|size| 100.0 - size as f64, 10);
+        let same = [1.1, 1.1, 1.1, 1.1, 1.05, 1.05, 1.05];
+        assert!(expected.iter().zip(same).all(|(found, same)| (found - same).abs() < 1e-9));
     }
 }
