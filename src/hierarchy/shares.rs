@@ -33,8 +33,9 @@
 //! joining two estimates makes less, as above: the mean of an estimate that is off by 1 and of one that is
 //! not is off by 1 or not, whatever the variances say. And as these are known roughly, the weights are not
 //! the best ones: where both are as good, the square of a mean's error is up to 1.3 times the least, and where
-//! one is much better about the least. So predicted, the errors of seven hierarchies at epsilons from 0.1 to 6 were within a quarter of the
-//! true ones, nearly all, and the leaves' within a tenth where nothing else is measured.
+//! one is much better about the least. So predicted, the errors of seven hierarchies at epsilons from 0.1 to 6
+//! were within a quarter of the true ones, nearly all, and the leaves' within a tenth where nothing else is
+//! measured.
 //!
 //! # The best division
 //!

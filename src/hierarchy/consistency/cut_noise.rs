@@ -126,6 +126,7 @@ mod tests {
             assert_eq!([begin(number), end(number)], [ends[0], ends[1]]);
         }
     }
+
     /// Groups of size 10 and more are all that is left.
     #[test]
     fn the_largest_size_is_no_question() {
