@@ -89,7 +89,7 @@ fn the_root_of_few_leaves_is_their_sum() {
     assert_eq!(best(&root(100_000), &tree(2, 1, 50_000), 1.0), [0, PARTS]);
 }
 
-/// And some level loses more than a little, or the limit would never be reached.
+/// With these some level loses more than a little: the limit is reached.
 #[test]
 fn no_level_is_predicted_to_lose_more_than_all_gain() {
     let mut largest: f64 = 1.0;
