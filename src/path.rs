@@ -93,7 +93,7 @@ impl<S: AsRef<str>> FromIterator<S> for Path {
         let mut path = String::new();
         for name in names {
             // a name that is not PostgreSQL's may hold one
-            path.extend(name.as_ref().chars().filter(|c| *c != END));
+            path.extend(name.as_ref().split(END));
             path.push(END);
         }
         Path(path.into())

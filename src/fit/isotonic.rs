@@ -37,15 +37,19 @@ impl CostsOfBounds {
 
 /// Numbers of which the largest can be had. Many of a sequence that hardly decreases are added in
 /// ascending order: only the others need a heap.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Kinks {
     ascending: Vec<i64>,
     others: BinaryHeap<i64>,
 }
 
+/// There is room for so many that are no ascending ones at once.
+const MOST_AT_FIRST: usize = 16;
+
 impl Kinks {
     fn with_capacity(capacity: usize) -> Kinks {
-        Kinks { ascending: Vec::with_capacity(capacity), others: BinaryHeap::new() }
+        let others = BinaryHeap::with_capacity(capacity.min(MOST_AT_FIRST));
+        Kinks { ascending: Vec::with_capacity(capacity), others }
     }
 
     /// Roughly in descending order.
@@ -78,6 +82,10 @@ impl Kinks {
 /// and the highest fit, also optimal, was no more accurate.) The heap form of the slope trick,
 /// O(n log n).
 pub(crate) fn isotonic_l1(noisy: &[i64]) -> MedianFit {
+    if noisy.is_sorted() {
+        let kinks = Kinks { ascending: noisy.to_vec(), ..Kinks::default() };
+        return MedianFit { values: noisy.to_vec(), kinks };
+    }
     let mut kinks = Kinks::with_capacity(noisy.len());
     let mut largest = i64::MIN;
     let mut values: Vec<i64> = noisy

@@ -144,11 +144,11 @@ impl Walk {
                 after[i - 1] = after[i].and(seen[i]).before(self.steps[i]);
             }
         }
-        let (mut medians, mut grid) = (Vec::with_capacity(seen.len()), DensityGrid::new());
+        let (mut medians, mut density) = (Vec::with_capacity(seen.len()), Density::new());
         let (mut at, mut last) = (START, START);
         for i in 0..seen.len() {
             last = at.after(self.steps[i]);
-            let median = product(last.and(after[i]), observed[i]).median(&mut grid);
+            let median = product(last.and(after[i]), observed[i]).median(&mut density);
             medians.push(observed[i].saturating_add(median));
             at = last.and(seen[i]);
         }
@@ -169,16 +169,16 @@ impl Product {
         // fine enough for both densities, and the Laplace density's peak is a point of the grid
         let spacing = self.others.variance.sqrt().min(self.scale) / 2.0;
         let [mut mass, mut first, mut second] = [1.0, 0.0, 0.0];
-        let mode = self.mode(spacing);
-        for direction in [-1.0, 1.0] {
+        let grid = self.grid(spacing);
+        for direction in [Direction::Down, Direction::Up] {
             let (mut place, mut moment) = (0.0, 0.0);
-            self.walk_from(&mode, direction, spacing, |weight| {
+            grid.walk_from_mode(direction, |weight| {
                 place += 1.0;
                 mass += weight;
                 moment += weight * place;
                 second += weight * place * place;
             });
-            first += direction * moment;
+            first += direction.sign() * moment;
         }
         let mean = first / mass;
         let variance = (second / mass - mean * mean) * spacing * spacing;
@@ -186,7 +186,7 @@ impl Product {
         // times the mean slope of the Laplace density's logarithm (Stein's identity), which is 1 /
         // scale at most.
         let most = self.others.variance / self.scale;
-        let moved = (mode.from_mean + mean * spacing).clamp(-most, most);
+        let moved = (grid.from_mean + mean * spacing).clamp(-most, most);
         let before = 1.0 / self.others.variance;
         let inverse_square = self.scale.powi(-2);
         // of normal noise of this scale it would be 1/2
@@ -198,26 +198,43 @@ impl Product {
 
     /// The median among the integers, relative to the observed value; rounded where the noise is
     /// many integers wide.
-    fn median(&self, grid: &mut DensityGrid) -> i64 {
+    fn median(&self, density: &mut Density) -> i64 {
         let spacing = (self.others.variance.sqrt().min(self.scale) / 6.0).floor().max(1.0);
-        let mode = self.mode(spacing);
-        let DensityGrid { below, above } = grid;
-        for (direction, weights) in [(-1.0, &mut *below), (1.0, above)] {
-            weights.clear();
-            self.walk_from(&mode, direction, spacing, |weight| weights.push(weight));
-        }
-        let half = grid.weights().sum::<f64>() / 2.0;
-        let mut sum = 0.0;
-        let below = grid.weights().take_while(|&weight| {
-            sum += weight;
-            sum < half
-        });
-        let steps = mode.place as i64 + below.count() as i64 - grid.below.len() as i64;
-        steps.saturating_mul(spacing as i64)
+        let grid = self.grid(spacing);
+        let Density { below, above } = density;
+        let [all_below, all_above] = [(Direction::Down, &mut *below), (Direction::Up, &mut *above)]
+            .map(|(direction, weights)| {
+                weights.clear();
+                let mut sum = 0.0;
+                grid.walk_from_mode(direction, |weight| {
+                    weights.push(weight);
+                    sum += weight;
+                });
+                sum
+            });
+        let half = (all_below + 1.0 + all_above) / 2.0;
+        // up to the point, from which the median is not far
+        let mut sum = all_below;
+        let steps = if sum >= half {
+            let before = below.iter().take_while(|&&weight| {
+                sum -= weight;
+                sum >= half
+            });
+            -1 - before.count() as i64
+        } else {
+            sum += 1.0;
+            let after = above.iter().take_while(|&&weight| {
+                let is_below = sum < half;
+                sum += weight;
+                is_below
+            });
+            after.count() as i64
+        };
+        (grid.mode as i64 + steps).saturating_mul(spacing as i64)
     }
 
-    /// About where the density is largest, among multiples of `spacing` from the observed value.
-    fn mode(&self, spacing: f64) -> Mode {
+    /// Of multiples of `spacing` from the observed value.
+    fn grid(&self, spacing: f64) -> Grid {
         let Normal { mean, variance } = self.others;
         // the mean drawn towards the observed value by as much as that is worth
         let off = mean - self.value;
@@ -225,20 +242,53 @@ impl Product {
         let mode = off - off.max(-most).min(most);
         // further than a place can be told; a position there is as good as the observed one
         let place = (mode / spacing).round().clamp(-FURTHEST, FURTHEST);
-        Mode { place, from_mean: self.value + place * spacing - mean }
+        let from_mean = self.value + place * spacing - mean;
+        Grid {
+            mode: place,
+            from_mean,
+            upwards: (-spacing * (from_mean + spacing / 2.0) / variance).exp(),
+            decay: (-spacing * spacing / variance).exp(),
+            laplace: (-spacing / self.scale).exp(),
+        }
     }
+}
 
+/// Points with equal spacing at which the product of a normal and a Laplace density is looked at.
+struct Grid {
+    /// About where the product is largest, in spacings from the observed value.
+    mode: f64,
+    /// How far that point is from the normal density's mean.
+    from_mean: f64,
+    /// The ratio of the normal density one point above it to that there, and what such a ratio is
+    /// multiplied by from one point to the next.
+    upwards: f64,
+    decay: f64,
+    /// The ratio of the Laplace densities of two points next to each other, away from the observed value.
+    laplace: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Direction {
+    Down,
+    Up,
+}
+
+impl Direction {
+    fn sign(self) -> f64 {
+        if self == Direction::Up { 1.0 } else { -1.0 }
+    }
+}
+
+impl Grid {
     /// Gives `visit` the density at one point after the other in a direction from the mode, as
     /// multiples of that there, up to where it is negligible.
     #[inline(always)]
-    fn walk_from(&self, mode: &Mode, direction: f64, spacing: f64, mut visit: impl FnMut(f64)) {
-        let variance = self.others.variance;
-        let decay = (-spacing * spacing / variance).exp();
-        let laplace = (-spacing / self.scale).exp();
+    fn walk_from_mode(&self, direction: Direction, mut visit: impl FnMut(f64)) {
+        let &Grid { upwards, decay, laplace, .. } = self;
         let towards_value = laplace.recip();
-        let (mut place, mut weight) = (mode.place * direction, 1.0);
-        // the ratio of the normal density at the next point to that at this one
-        let mut ratio = (-spacing * (direction * mode.from_mean + spacing / 2.0) / variance).exp();
+        let (mut place, mut weight) = (self.mode * direction.sign(), 1.0);
+        // that of the normal densities; up and down are reciprocal, but for one step's decay
+        let mut ratio = if direction == Direction::Up { upwards } else { decay / upwards };
         for _ in 0..MOST_POINTS {
             weight *= ratio * if place < 0.0 { towards_value } else { laplace };
             if !(NEGLIGIBLE..LARGEST).contains(&weight) {
@@ -251,30 +301,17 @@ impl Product {
     }
 }
 
-/// About where a density on a grid is largest.
-struct Mode {
-    /// In spacings from the observed value.
-    place: f64,
-    /// How far that point is from the normal density's mean.
-    from_mean: f64,
-}
-
 /// A density at points with equal spacing, as multiples of that at the mode: those below it and
 /// those above it, from there on.
-struct DensityGrid {
+struct Density {
     below: Vec<f64>,
     above: Vec<f64>,
 }
 
-impl DensityGrid {
+impl Density {
     /// For most densities with room enough.
-    fn new() -> DensityGrid {
-        DensityGrid { below: Vec::with_capacity(64), above: Vec::with_capacity(64) }
-    }
-
-    /// In the points' order.
-    fn weights(&self) -> impl Iterator<Item = f64> + '_ {
-        self.below.iter().rev().chain([&1.0]).chain(&self.above).copied()
+    fn new() -> Density {
+        Density { below: Vec::with_capacity(64), above: Vec::with_capacity(64) }
     }
 }
 

@@ -22,8 +22,9 @@ pub(super) fn edges(max_size: u64) -> impl Iterator<Item = u64> {
 /// sizes tells their cuts, and how many of each size what to expect of their columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    /// Per stretch, without those of size K, which every cut measures alike.
-    groups: Vec<u64>,
+    /// Where each stretch ends, and how many groups are in it; the last is that of K alone.
+    stretches: Vec<(u64, u64)>,
+    groups: u64,
     histogram: Coco,
     /// Of the noise that it was measured with.
     variance: f64,
@@ -48,21 +49,28 @@ impl Profile {
             }
             groups
         };
+        let ends = edges(max_size).chain([max_size + 1]);
+        let histogram = estimate.histogram();
         Profile {
-            groups: edges(max_size).map(&mut groups_below).collect(),
-            histogram: estimate.histogram(),
+            stretches: ends.map(|end| (end, groups_below(end))).collect(),
+            groups: histogram.groups(),
+            histogram,
             variance,
         }
     }
 
     /// The share of the region's groups that a region within it has, which has so many.
     pub(super) fn share(&self, groups: u64) -> f64 {
-        groups as f64 / (self.histogram.groups() as f64).max(1.0)
+        groups as f64 / (self.groups as f64).max(1.0)
     }
 
-    /// Where each stretch of sizes ends, and how many groups are in it.
-    pub(super) fn stretches(&self, max_size: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        edges(max_size).zip(self.groups.iter().copied())
+    /// Where each stretch of sizes ends, and how many groups are in it; the last is that of K alone.
+    pub(super) fn stretches(&self) -> &[(u64, u64)] {
+        &self.stretches
+    }
+
+    pub(super) fn groups(&self) -> u64 {
+        self.groups
     }
 
     /// Whether it is known well enough to say what to expect of so many groups that are measured

@@ -262,7 +262,7 @@ impl StepKernel {
 }
 
 /// Discrete Laplace noise of scale t in cells of one size: what is the same wherever they lie.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct NoiseInCells {
     scale: f64,
     /// h
@@ -273,14 +273,31 @@ pub(super) struct NoiseInCells {
     mean: f64,
     /// e^(-h/t)
     decay: f64,
+    /// e^(-s/t) - 1 for 0 <= s <= h, where these are few.
+    of_steps: Vec<f64>,
 }
+
+/// Up to this size of cells the noise of all steps within one is computed once.
+const MOST_STEPS: i64 = 64;
 
 impl NoiseInCells {
     pub(super) fn new(scale: f64, size: i64) -> NoiseInCells {
         let h = size as f64;
         let decay = (-h / scale).exp();
-        let noise = NoiseInCells { scale, size, less: (-1.0 / scale).exp_m1(), mean: 1.0, decay };
-        if size == 1 { noise } else { NoiseInCells { mean: noise.sum(h) / h, ..noise } }
+        let less = (-1.0 / scale).exp_m1();
+        let mut noise = NoiseInCells { scale, size, less, mean: 1.0, decay, of_steps: Vec::new() };
+        if size > 1 {
+            noise.mean = noise.step(size) / less / h;
+            let steps = if size <= MOST_STEPS { 0..size + 1 } else { 0..0 };
+            noise.of_steps = steps.map(|step| noise.step(step)).collect();
+        }
+        noise
+    }
+
+    /// e^(-s/t) - 1 for 0 <= s <= h.
+    fn step(&self, step: i64) -> f64 {
+        let known = self.of_steps.get(step as usize);
+        known.copied().unwrap_or_else(|| (-step as f64 / self.scale).exp_m1())
     }
 
     pub(super) fn scale(&self) -> f64 {
@@ -302,11 +319,6 @@ impl NoiseInCells {
             powers.extend(more.take(count - known));
         }
     }
-
-    /// Of e^(-s/t) for s < count.
-    fn sum(&self, count: f64) -> f64 {
-        (-count / self.scale).exp_m1() / self.less
-    }
 }
 
 /// The likelihoods of cells where a value was observed with discrete Laplace noise, as means over
@@ -324,7 +336,7 @@ pub(super) struct Likelihood {
 
 impl Likelihood {
     pub(super) fn new(window: Window, observed: i64, noise: &NoiseInCells) -> Likelihood {
-        let NoiseInCells { scale, mean, decay, .. } = *noise;
+        let &NoiseInCells { scale, mean, decay, .. } = noise;
         let peak = cell_of(observed, window.size) - window.first;
         let cells = window.cells as i64;
         if (0..cells).contains(&peak) {
@@ -333,9 +345,9 @@ impl Likelihood {
                 return Likelihood { ln_nearest: 0.0, peak, at_peak: 1.0, below, above };
             }
             let h = window.size as f64;
-            let offset = (observed & (window.size - 1)) as f64;
-            // e^(-s/t) - 1 for the steps to the next cells
-            let [below, above] = [offset + 1.0, h - offset].map(|step| (-step / scale).exp_m1());
+            let offset = observed & (window.size - 1);
+            // to the next cells
+            let [below, above] = [offset + 1, window.size - offset].map(|step| noise.step(step));
             return Likelihood {
                 ln_nearest: 0.0,
                 peak,

@@ -6,7 +6,7 @@
 //! cost nothing.
 
 use super::cells::{StepKernel, Window, cell_of, resized};
-use super::marginal::{Marginal, Masses, Sums};
+use super::marginal::{Marginal, Masses, Sums, sum_of};
 use super::weighing::Weighing;
 use crate::fit::isotonic_l1;
 use crate::work::done;
@@ -218,11 +218,12 @@ impl MonotoneSequence<'_> {
 
     /// `None` where no sequence lies within the windows.
     pub(crate) fn forward(&self, windows: Windows, room: &mut Room) -> Option<Forward> {
-        let start = |sum: &mut usize, window: &Window| {
-            *sum += window.cells;
-            Some(*sum - window.cells)
+        let mut cells = 0;
+        let start = |window: &Window| {
+            cells += window.cells;
+            cells - window.cells
         };
-        let starts: Vec<usize> = windows.0.iter().scan(0, start).collect();
+        let starts: Vec<usize> = windows.0.iter().map(start).collect();
         let [mut ways, mut weights] = take(&mut room.spare);
         ways.clear();
         ways.resize(windows.cells(), 0.0);
@@ -268,7 +269,7 @@ impl MonotoneSequence<'_> {
                     here[cell] = mass * factor * own[cell];
                 });
             // not above, where it would be in memory, and each mass wait for the one before
-            let sum = here.iter().sum::<f64>();
+            let sum = sum_of(here);
             if !(sum > 0.0 && sum.is_finite()) {
                 return None;
             }
@@ -324,14 +325,11 @@ impl MonotoneSequence<'_> {
             let (to, from) = (&ways_to[..window.cells], &ways[..window.cells]);
             let (weights, joint) = (&weights[..window.cells], &mut joint[..window.cells]);
             let of_later = &mut later[..window.cells];
-            let (mut sums, mut sum, mut number) = (Sums::default(), 0.0, 0.0);
             for cell in 0..window.cells {
                 joint[cell] = (to[cell] * SHRINK) * (from[cell] * SHRINK);
-                sums.add(number, joint[cell]);
                 of_later[cell] = from[cell] * weights[cell];
-                sum += of_later[cell];
-                number += 1.0;
             }
+            let (sums, sum) = (Sums::of(joint), sum_of(of_later));
             if !(sum > 0.0 && sum.is_finite()) {
                 return None;
             }

@@ -1,6 +1,7 @@
 //! The distribution of one value, and the window that it needs.
 
 use super::cells::Window;
+use std::array;
 use std::f64::consts::E;
 
 /// Windows leave out at most this share of a place's mass at each end.
@@ -39,14 +40,42 @@ pub(super) struct Sums {
     second: f64,
 }
 
+/// So many sums grow side by side, as each has to wait for what it was before.
+const LANES: usize = 4;
+
+fn sum_of_lanes(lanes: [f64; LANES]) -> f64 {
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+}
+
+pub(super) fn sum_of(masses: &[f64]) -> f64 {
+    let (chunks, rest) = masses.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, mass)| *lane += mass);
+    }
+    sum_of_lanes(lanes) + rest.iter().sum::<f64>()
+}
+
 impl Sums {
-    /// With the mass in one more cell.
-    #[inline(always)]
-    pub(super) fn add(&mut self, cell: f64, mass: f64) {
-        let weighed = mass * cell;
-        self.total += mass;
-        self.first += weighed;
-        self.second += weighed * cell;
+    pub(super) fn of(masses: &[f64]) -> Sums {
+        let (chunks, rest) = masses.as_chunks::<LANES>();
+        let mut cells: [f64; LANES] = array::from_fn(|lane| lane as f64);
+        let [mut total, mut first, mut second] = [[0.0; LANES]; 3];
+        let mut add = |chunk: &[f64; LANES]| {
+            for lane in 0..LANES {
+                let weighed = chunk[lane] * cells[lane];
+                total[lane] += chunk[lane];
+                first[lane] += weighed;
+                second[lane] += weighed * cells[lane];
+                cells[lane] += LANES as f64;
+            }
+        };
+        chunks.iter().for_each(&mut add);
+        let mut last = [0.0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        add(&last);
+        let [total, first, second] = [total, first, second].map(sum_of_lanes);
+        Sums { total, first, second }
     }
 }
 

@@ -32,7 +32,9 @@ fn saving(density: f64, scale: f64) -> f64 {
 pub(super) fn cut_below(parent: &Profile, node: &NoisyNode) -> u64 {
     let share = parent.share(node.groups);
     let (mut best, mut saved, mut from) = ((0.0, 0), 0.0, 0);
-    for (edge, groups) in parent.stretches(node.max_size) {
+    // every cut measures groups of size K alike
+    let (_, below_largest) = parent.stretches().split_last().unwrap_or((&(0, 0), &[]));
+    for &(edge, groups) in below_largest {
         let sizes = (edge - from) as f64;
         saved += sizes * saving(groups as f64 * share / sizes, node.scale);
         if saved > best.0 {

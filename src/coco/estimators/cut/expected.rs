@@ -28,70 +28,89 @@ const UNSEEN: f64 = 0.1;
 /// So many groups in a stretch are about as much as noise feigns.
 const FEW: f64 = 5.0;
 
-/// Numbers of groups in stretches of sizes.
+/// Stretches of sizes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Expected {
-    /// Where the first stretch begins, and each ends.
+pub(super) struct Stretches {
+    /// Where the first begins, and each ends.
     begin: u64,
     ends: Vec<u64>,
+}
+
+/// Numbers of groups in stretches of sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Expected<'a> {
+    stretches: &'a Stretches,
     groups: Vec<f64>,
 }
 
-impl Expected {
-    /// Nothing in the stretches between these two edges, except what is in all.
-    fn nothing(begin: u64, end: u64, max_size: u64) -> Expected {
-        // the last one is that of K alone
-        let ends = edges(max_size).chain([max_size + 1]);
-        let ends = ends.skip_while(|edge| *edge <= begin).take_while(|edge| *edge <= end);
-        let ends: Vec<u64> = ends.collect();
-        let groups = vec![UNSEEN; ends.len()];
-        Expected { begin, ends, groups }
+impl Stretches {
+    /// Those between these two edges.
+    fn between(begin: u64, end: u64, max_size: u64) -> Stretches {
+        // two for each power of two, and the last one, which is that of K alone
+        let mut ends = Vec::with_capacity(2 * max_size.max(1).ilog2() as usize + 3);
+        let all = edges(max_size).chain([max_size + 1]);
+        ends.extend(all.skip_while(|edge| *edge <= begin).take_while(|edge| *edge <= end));
+        Stretches { begin, ends }
     }
 
-    /// Of these sizes, each with a number of groups, from an edge on.
-    pub(super) fn of_sizes(
-        begin: u64,
-        max_size: u64,
-        sizes: impl Iterator<Item = (u64, f64)>,
-    ) -> Expected {
-        let mut expected = Expected::nothing(begin, max_size + 1, max_size);
-        for (size, groups) in sizes.filter(|(size, _)| *size >= begin) {
-            let stretch = expected.ends.partition_point(|end| *end <= size);
+    /// Below so many columns.
+    pub(super) fn of_columns(columns: usize, max_size: u64) -> Stretches {
+        Stretches::between(0, columns as u64, max_size)
+    }
+
+    /// From an edge on.
+    pub(super) fn from(begin: u64, max_size: u64) -> Stretches {
+        Stretches::between(begin, max_size + 1, max_size)
+    }
+
+    /// Nothing, except what is in all stretches.
+    fn nothing(&self) -> Expected<'_> {
+        Expected { stretches: self, groups: vec![UNSEEN; self.ends.len()] }
+    }
+
+    /// Groups of these sizes, which are not below the first stretch.
+    pub(super) fn with_sizes(&self, sizes: impl Iterator<Item = u64>) -> Expected<'_> {
+        let mut expected = self.nothing();
+        for size in sizes {
+            let stretch = self.ends.partition_point(|end| *end <= size);
             if let Some(sum) = expected.groups.get_mut(stretch) {
-                *sum += groups;
+                *sum += 1.0;
             }
         }
         expected
     }
 
-    /// Below a released region, from an edge on.
-    pub(super) fn below(parent: &Profile, node: &NoisyNode, begin: u64) -> Expected {
-        let runs = parent.histogram().runs().iter().map(|run| (run.size, run.groups as f64));
-        let mut expected = Expected::of_sizes(begin, node.max_size, runs);
+    /// What a released region with the same largest size says of one within it.
+    pub(super) fn below(&self, parent: &Profile, node: &NoisyNode) -> Expected<'_> {
         let share = parent.share(node.groups);
-        expected.groups.iter_mut().for_each(|groups| *groups *= share);
+        let of_parent = parent.stretches().iter().skip_while(|(end, _)| *end <= self.begin);
+        let groups = of_parent.map(|(_, groups)| (UNSEEN + *groups as f64) * share);
+        let mut expected = self.nothing();
+        expected.groups.iter_mut().zip(groups).for_each(|(sum, groups)| *sum = groups);
         expected
     }
 
-    /// Up to the cut, from the numbers of groups of size at most 0, 1, 2, ...
-    pub(super) fn of_columns(columns: &[i64], max_size: u64) -> Expected {
-        let mut expected = Expected::nothing(0, columns.len() as u64, max_size);
+    /// From the numbers of groups of size at most 0, 1, 2, ...
+    pub(super) fn with_columns(&self, columns: &[i64]) -> Expected<'_> {
+        let mut expected = self.nothing();
         let mut below = 0;
-        for (sum, end) in expected.groups.iter_mut().zip(&expected.ends) {
+        for (sum, end) in expected.groups.iter_mut().zip(&self.ends) {
             let upto = columns[*end as usize - 1];
             *sum += (upto - below) as f64;
             below = upto;
         }
         expected
     }
+}
 
+impl<'a> Expected<'a> {
     /// Of each stretch.
     pub(super) fn groups(&self) -> &[f64] {
         &self.groups
     }
 
     /// With what was found under these: of each stretch. `first`: the guess from the region above.
-    pub(super) fn corrected(&self, found: &[f64], first: Option<&Expected>) -> Expected {
+    pub(super) fn corrected(&self, found: &[f64], first: Option<&Expected>) -> Expected<'a> {
         let groups = found.iter().enumerate().map(|(stretch, found)| match first {
             Some(first) => {
                 let own = found * found / (found * found + FEW * FEW);
@@ -99,13 +118,13 @@ impl Expected {
             }
             None => found + UNSEEN,
         });
-        Expected { groups: groups.collect(), ..self.clone() }
+        Expected { groups: groups.collect(), ..*self }
     }
 
     /// Begin, end and density of each stretch.
     fn densities(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
-        let mut begin = self.begin;
-        self.ends.iter().zip(&self.groups).map(move |(&end, groups)| {
+        let mut begin = self.stretches.begin;
+        self.stretches.ends.iter().zip(&self.groups).map(move |(&end, groups)| {
             let from = replace(&mut begin, end);
             (from, end, groups / (end - from) as f64)
         })
@@ -114,7 +133,7 @@ impl Expected {
     /// The weights of a group's sizes, as they exceed the begin: below an end each.
     pub(super) fn weights(&self) -> Vec<(i64, f64)> {
         let weight = |(_, end, density): (u64, u64, f64)| {
-            ((end - self.begin) as i64, density / (1.0 + density))
+            ((end - self.stretches.begin) as i64, density / (1.0 + density))
         };
         self.densities().map(weight).collect()
     }
@@ -132,22 +151,25 @@ mod tests {
 
     #[test]
     fn groups_are_counted_by_stretch() {
-        let expected =
-            Expected::of_sizes(3, 20, [(2, 9.0), (3, 4.0), (5, 2.0), (20, 1.0)].into_iter());
+        let sizes = [3, 3, 3, 3, 5, 5, 20];
+        let stretches = Stretches::from(3, 20);
+        let expected = stretches.with_sizes(sizes.into_iter());
         // 3, 4 and 5, 6 and 7, 8 to 11, 12 to 15, 16 to 19, 20
-        assert_eq!(expected.ends, [4, 6, 8, 12, 16, 20, 21]);
+        assert_eq!(stretches.ends, [4, 6, 8, 12, 16, 20, 21]);
         assert_eq!(expected.groups, [4.1, 2.1, 0.1, 0.1, 0.1, 0.1, 1.1]);
         let density = expected.by_size();
         assert_eq!(density.len(), 18);
         assert_eq!((density[1], density[2], density[17]), (1.05, 1.05, 1.1));
-        let columns = Expected::of_columns(&[5, 5, 8, 12], 20);
+        let stretches = Stretches::of_columns(4, 20);
+        let columns = stretches.with_columns(&[5, 5, 8, 12]);
         assert_eq!(columns.groups, [5.1, 0.1, 3.1, 4.1]);
     }
 
     /// Many groups speak for themselves; a few, where the region above has none, are noise.
     #[test]
     fn a_region_above_rules_out_what_noise_feigns() {
-        let first = Expected::of_sizes(0, 4, [(0, 50.0)].into_iter());
+        let stretches = Stretches::from(0, 4);
+        let first = stretches.with_sizes([0; 50].into_iter());
         let corrected = first.corrected(&[200.0, 200.0, 1.0, 0.0, 0.0], Some(&first));
         let [of_many, unlike, few, ..] = corrected.groups[..] else { panic!() };
         assert!((of_many - 200.0).abs() < 1.0 && (unlike - 200.0).abs() < 1.0, "{corrected:?}");

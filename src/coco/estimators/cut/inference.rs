@@ -13,7 +13,7 @@
 //! ([`prior`](super::prior)), which knows more of their steps than that they are geometric. What
 //! the smoothing expects of C is normal; C's own noise is weighed as what it is.
 
-use super::expected::Expected;
+use super::expected::Stretches;
 use super::prior::Smoothed;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::push_columns;
@@ -138,7 +138,8 @@ impl NoisyNumbers<'_> {
         let fit = isotonic_l1(self.columns).values;
         let fit: Vec<i64> = fit.iter().map(|value| self.node.clamped(*value) as i64).collect();
         let begins = self.begins();
-        let expected = |values: &[i64]| Expected::of_columns(values, self.node.max_size).by_size();
+        let stretches = Stretches::of_columns(fit.len(), self.node.max_size);
+        let expected = |values: &[i64]| stretches.with_columns(values).by_size();
         let mut steps = expected(&fit);
         let mut windows = self.chain_of_columns(&steps, &begins).windows();
         for round in 1.. {
@@ -163,12 +164,14 @@ impl NoisyNumbers<'_> {
         }
         let (node, cut) = (self.node, self.columns.len() as u64);
         let fit = isotonic_l1(self.rows).values;
-        let sizes = fit.iter().rev().take(self.above as usize).map(|row| {
-            let size = cut.saturating_add_signed((*row).max(0));
-            (size.min(node.max_size), 1.0)
-        });
-        let mut expected = Expected::of_sizes(cut, node.max_size, sizes);
-        let first = node.parent.map(|parent| Expected::below(parent, node, cut));
+        let sizes = fit
+            .iter()
+            .rev()
+            .take(self.above as usize)
+            .map(|row| cut.saturating_add_signed((*row).max(0)).min(node.max_size));
+        let stretches = Stretches::from(cut, node.max_size);
+        let first = node.parent.map(|parent| stretches.below(parent, node));
+        let mut expected = stretches.with_sizes(sizes);
         if first.is_some() {
             expected = expected.corrected(expected.groups(), first.as_ref());
         }

@@ -73,11 +73,13 @@ impl ColumnPrior {
         }
         let share = parent.share(node.groups);
         let mut of_size = vec![0.0; cut as usize];
-        let mut beyond = 0.0;
+        let mut beyond = parent.groups();
         for run in parent.histogram().runs() {
-            *of_size.get_mut(run.size as usize).unwrap_or(&mut beyond) += run.groups as f64 * share;
+            let Some(of_size) = of_size.get_mut(run.size as usize) else { break };
+            *of_size = run.groups as f64 * share;
+            beyond -= run.groups;
         }
-        Some(ColumnPrior { of_size, beyond, share })
+        Some(ColumnPrior { of_size, beyond: beyond as f64 * share, share })
     }
 
     /// The numbers of groups of size at most i, given such noisy ones.

@@ -64,6 +64,7 @@ use crate::coco::estimators::columns::{columns, push_columns};
 use crate::coco::estimators::node::NoisyNode;
 use crate::coco::histogram::Coco;
 use crate::fit::{Block, MedianFit, isotonic_l1, isotonic_l2};
+use std::cell::LazyCell;
 use std::iter::repeat_n;
 
 /// By how much the largest groups, so many of them, exceed the cut: in ascending order.
@@ -97,29 +98,30 @@ impl Strips<'_> {
         mut add_noise: impl FnMut(i64) -> i64,
     ) -> Estimate {
         let node = self.node;
-        let mut noisy = Vec::new();
+        // without a cut they are as many as noise says
+        let mut noisy = Vec::with_capacity(cut.map_or(0, |cut| cut.min(node.max_size) as usize));
         for column in columns(truth, cut.unwrap_or(u64::MAX).min(node.max_size)) {
             noisy.push(add_noise(column));
             if cut.is_none() && cut_here(node, &noisy) {
                 break;
             }
         }
-        let mut columns = isotonic_l1(&noisy);
+        let fit = LazyCell::new(|| isotonic_l1(&noisy));
         let smoothed = self.prior.map(|prior| prior.columns(node, &noisy));
-        if let Some(smoothed) = &smoothed {
-            columns.values.clone_from(&smoothed.values);
-        }
+        let columns = || smoothed.as_ref().map_or_else(|| &fit.values, |smoothed| &smoothed.values);
         let cut = noisy.len() as u64;
-        let above = self.above(&columns.values);
+        let above = self.above(columns());
         let count = self.rows_to_measure(cut, above);
-        let rows = rows(truth, node.max_size, cut, count).map(add_noise);
+        let measured = rows(truth, node.max_size, cut, count).map(add_noise);
         if !self.inferred || !can_be_inferred(node, cut, count) {
-            return self.joined(&columns, &isotonic_l2(rows));
+            return self.joined(columns(), &fit, &isotonic_l2(measured));
         }
-        let rows: Vec<i64> = rows.collect();
+        let mut rows = Vec::with_capacity(count as usize);
+        rows.extend(measured);
         let measured = NoisyNumbers { node, columns: &noisy, rows: &rows, above };
         let estimate = measured.estimate(smoothed.as_ref());
-        estimate.unwrap_or_else(|| self.joined(&columns, &isotonic_l2(rows.into_iter())))
+        let joined = || self.joined(columns(), &fit, &isotonic_l2(rows.iter().copied()));
+        estimate.unwrap_or_else(joined)
     }
 
     /// M. With the cut at K there is nothing beyond it.
@@ -135,12 +137,12 @@ impl Strips<'_> {
         self.node.groups - columns.last().map_or(0, |&below| self.node.clamped(below))
     }
 
-    /// The estimate of G groups of sizes 0 ..= K from the fitted columns and the fitted largest
-    /// rows.
-    fn joined(&self, columns: &MedianFit, rows: &[Block]) -> Estimate {
+    /// The estimate of G groups of sizes 0 ..= K from the columns and the fitted largest rows.
+    /// `fit`: of the noisy columns.
+    fn joined(&self, columns: &[i64], fit: &MedianFit, rows: &[Block]) -> Estimate {
         let node = self.node;
-        let cut = columns.values.len() as u64;
-        let above = self.above(&columns.values);
+        let cut = columns.len() as u64;
+        let above = self.above(columns);
         let count: u64 = rows.iter().map(Block::count).sum();
         let improbable = node.scale * (2.0 * count as f64 + 2.0).ln();
         let largest = (node.max_size - cut) as i128;
@@ -148,7 +150,7 @@ impl Strips<'_> {
         let mut runs = Vec::new();
         // with the cut at K, where the columns are most, nobody asks for them
         let no_rows = rows.is_empty();
-        let costs = if no_rows { Default::default() } else { columns.costs_of_bounds() };
+        let costs = if no_rows { Default::default() } else { fit.costs_of_bounds() };
         let mut taken = 0;
         for block in rows.iter().rev() {
             let excess = block.rounded_mean().clamp(0, largest) as u64;
@@ -168,7 +170,7 @@ impl Strips<'_> {
             runs.push(EstimatedRun { size: cut + excess, variance, groups });
             taken += groups;
         }
-        push_columns(node, &columns.values, node.groups - taken, &mut runs);
+        push_columns(node, columns, node.groups - taken, &mut runs);
         Estimate::new(runs)
     }
 }

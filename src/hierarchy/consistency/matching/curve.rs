@@ -138,7 +138,7 @@ fn means(
 
 /// From parts of groups in ascending order of their sizes.
 fn steps(parts: impl Iterator<Item = (u64, u128)>) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<Step> = Vec::with_capacity(parts.size_hint().0);
     let mut below = 0;
     for (size, parts) in parts {
         below += parts;

@@ -13,8 +13,7 @@
 use super::curve::Step;
 use crate::coco::{Coco, Run};
 use crate::work::done;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 /// To weigh a claim against others takes about as long as so many draws.
 const DRAWS_PER_CLAIM: u64 = 10;
@@ -22,30 +21,26 @@ const DRAWS_PER_CLAIM: u64 = 10;
 /// One histogram per child, from the steps of its curve. They sum to the region's; each has as many
 /// groups as its curve, and these together as many as the region.
 pub(super) fn shared(region: &Coco, children: &[impl AsRef<[Step]>]) -> Vec<Coco> {
-    let mut shares: Vec<Vec<Run>> = vec![Vec::new(); children.len()];
+    // most have no more sizes than before
+    let mut shares: Vec<Vec<Run>> =
+        children.iter().map(|steps| Vec::with_capacity(steps.as_ref().len())).collect();
     let mut cursors: Vec<CurveCursor> =
         children.iter().map(|steps| CurveCursor::new(steps.as_ref())).collect();
-    let mut by_size: BinaryHeap<Reverse<(u64, usize)>> = cursors
-        .iter()
-        .enumerate()
-        .filter_map(|(child, cursor)| Some(Reverse((cursor.size()?, child))))
-        .collect();
+    // the children whose turn it is with groups of a size
+    let mut by_size: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (child, cursor) in cursors.iter().enumerate() {
+        cursor.size().into_iter().for_each(|size| by_size.entry(size).or_default().push(child));
+    }
 
-    let (mut holders, mut claims) = (Vec::new(), Vec::new());
+    let mut claims = Vec::new();
     for run in region.runs() {
         let mut places = run.groups;
-        while let Some(&Reverse((size, _))) = by_size.peek()
-            && places > 0
+        while places > 0
+            && let Some((_, mut holders)) = by_size.pop_first()
         {
-            holders.clear();
+            holders.sort_unstable();
             claims.clear();
-            while let Some(&Reverse((other, child))) = by_size.peek()
-                && other == size
-            {
-                by_size.pop();
-                holders.push(child);
-                claims.push(cursors[child].claim(run.size));
-            }
+            claims.extend(holders.iter().map(|&child| cursors[child].claim(run.size)));
             done(DRAWS_PER_CLAIM * claims.len() as u64);
             let taken = allot(&claims, places);
             for (&child, groups) in holders.iter().zip(taken) {
@@ -57,7 +52,8 @@ pub(super) fn shared(region: &Coco, children: &[impl AsRef<[Step]>]) -> Vec<Coco
                     cursors[child].take(groups);
                     places -= groups;
                 }
-                by_size.extend(cursors[child].size().map(|size| Reverse((size, child))));
+                let next = cursors[child].size();
+                next.into_iter().for_each(|size| by_size.entry(size).or_default().push(child));
             }
         }
     }
