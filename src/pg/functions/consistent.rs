@@ -1,6 +1,7 @@
 //! `dp_hierarchy_consistent`: post-processing of a table of the caller's, with the caller's rights.
 
-use super::watch::{Watch, rows};
+use super::release_rows::ReleaseRows;
+use super::watch::Watch;
 use crate::coco::DpCoco;
 use crate::hierarchy::{
     Consistency, Consistent, NoisyRows, NoisyTable, NoisyTableError, path_text,
@@ -10,7 +11,6 @@ use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::select::read_rows;
 use crate::pg::server::settings::threads;
-use crate::pg::values::path::PathArray;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -26,12 +26,7 @@ fn dp_hierarchy_consistent(
     source: Option<Oid>,
     consistency: Option<&str>,
     totals: Option<Oid>,
-) -> Result<
-    TableIterator<
-        'static,
-        (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64)),
-    >,
-> {
+) -> Result<ReleaseRows> {
     let progress = Progress::start(Function::HierarchyConsistent, Phase::Reading);
     let source = CallerTable::named(required(source, "source")?, "source")?;
     let word = required(consistency, "consistency")?;
@@ -53,7 +48,7 @@ fn dp_hierarchy_consistent(
         };
         error(code, problem.to_string()).set_hint(problem.hint())
     })?;
-    let Some(table) = table else { return Ok(rows(vec![])) };
+    let Some(table) = table else { return Ok(ReleaseRows(vec![])) };
     let mut watch = Watch::consistency(&progress, method, table.tree());
     let Consistent { histograms, gap } = table.consistent(method, threads(), &mut watch);
     if gap > NOTABLE_GAP {
@@ -64,7 +59,7 @@ fn dp_hierarchy_consistent(
         );
     }
     let paths = table.tree().regions().iter().map(|region| region.path.clone());
-    Ok(rows(paths.zip(histograms.into_iter().map(DpCoco::new)).collect()))
+    Ok(ReleaseRows(paths.zip(histograms.into_iter().map(DpCoco::new)).collect()))
 }
 
 /// A table, view or the like that the caller names, read with the caller's rights and search_path.

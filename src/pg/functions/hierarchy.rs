@@ -1,6 +1,7 @@
 //! `dp_hierarchy_release`.
 
-use super::watch::{Watch, rows};
+use super::release_rows::ReleaseRows;
+use super::watch::Watch;
 use crate::coco::Coco;
 use crate::hierarchy::{Mechanism, ReleaseRequest, Released, Tree};
 use crate::noise::SystemWords;
@@ -14,7 +15,6 @@ use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::{threads, with_own_search_path};
 use crate::pg::server::state::workers_of_session;
 use crate::pg::values::bound::{AUTO, Bound};
-use crate::pg::values::path::PathArray;
 use pgrx::prelude::*;
 use serde_json::{Map, json};
 
@@ -33,12 +33,7 @@ fn dp_hierarchy_release(
     keep_measurements: Option<bool>,
     within: Option<Vec<Option<String>>>,
     period: Option<&str>,
-) -> Result<
-    TableIterator<
-        'static,
-        (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64)),
-    >,
-> {
+) -> Result<ReleaseRows> {
     let regions = with_own_search_path(|| {
         let dataset_name = required(dataset, "dataset")?;
         let epsilon = required(epsilon, "epsilon")?;
@@ -104,7 +99,7 @@ fn dp_hierarchy_release(
         }
         Ok(released.regions)
     });
-    Ok(rows(regions?))
+    Ok(ReleaseRows(regions?))
 }
 
 fn release(asked: Asked, mechanism: Mechanism) -> Result<HierarchyRelease> {

@@ -5,7 +5,7 @@
 //! [`region_ranges`], [`region_range_release`], [`regions`], [`bounds`], [`histogram`]), what they would be like
 //! ([`explain_hierarchy`], [`explain_ranges`],
 //! [`explain_rectangles`]), what is made of released numbers ([`intervals`], [`consistent`],
-//! [`accessors`], [`quantiles`], [`estimates`]), aggregates, the owner's functions ([`datasets`], [`access`],
+//! [`accessors`], [`quantiles`], [`estimates`]), rows that several return ([`release_rows`]), aggregates, the owner's functions ([`datasets`], [`access`],
 //! [`budget`], [`releases`], [`publications`]), and progress.
 
 mod access;
@@ -35,6 +35,7 @@ mod rectangles;
 mod region_range_release;
 mod region_ranges;
 mod regions;
+mod release_rows;
 mod releases;
 mod streams;
 mod watch;

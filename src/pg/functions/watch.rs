@@ -1,22 +1,8 @@
-//! What long functions over hierarchies tell while they run, and the rows that they return.
+//! What long functions over hierarchies tell while they run.
 
 use crate::hierarchy::{Consistency, Mechanism, Observer, Tree};
-use crate::pg::release::stored::ReleasedRegions;
 use crate::pg::server::progress::{Phase, Progress};
-use crate::pg::values::path::PathArray;
-use pgrx::prelude::*;
 use std::time::{Duration, Instant};
-
-type ReleaseRow = (name!(level, i32), name!(path, PathArray), name!(size, i64), name!(groups, i64));
-
-/// The rows of a release, one region after the other.
-pub(crate) fn rows(regions: ReleasedRegions) -> TableIterator<'static, ReleaseRow> {
-    TableIterator::new(regions.into_iter().flat_map(|(path, histogram)| {
-        let (level, path) = (path.depth() as i32, PathArray::new(&path));
-        let runs = histogram.into_runs().into_iter();
-        runs.map(move |run| (level, path.clone(), run.size as i64, run.groups as i64))
-    }))
-}
 
 /// Tells how far a long function has come.
 pub(crate) struct Watch<'a> {

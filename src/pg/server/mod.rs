@@ -14,6 +14,7 @@ pub(super) mod locality;
 pub(super) mod locks;
 pub(super) mod progress;
 pub(super) mod relations;
+pub(super) mod returned_rows;
 pub(super) mod roles;
 mod segment;
 pub(super) mod select;

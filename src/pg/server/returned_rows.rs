@@ -1,0 +1,40 @@
+//! Rows that a function returns all at once. Were they returned one at a time, PostgreSQL would call
+//! the function for each, take it apart and collect it likewise, in twice the time.
+
+use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
+
+/// Where PostgreSQL collects them: in memory up to `work_mem`, then in a file.
+pub(crate) struct ReturnedRows<const COLUMNS: usize> {
+    store: *mut pg_sys::Tuplestorestate,
+    columns: pg_sys::TupleDesc,
+}
+
+impl<const COLUMNS: usize> ReturnedRows<COLUMNS> {
+    /// To be called before a function does anything: an error where its caller takes no table.
+    ///
+    /// # Safety
+    /// It is a call of a function that returns a table.
+    pub(crate) unsafe fn prepare(call: FunctionCallInfo) {
+        // SAFETY: the caller's promise.
+        unsafe { pg_sys::InitMaterializedSRF(call, 0) };
+    }
+
+    /// # Safety
+    /// That was prepared. The table has so many columns.
+    pub(crate) unsafe fn of(call: FunctionCallInfo) -> ReturnedRows<COLUMNS> {
+        // SAFETY: the caller's promise; a call with such information was prepared, which filled it in.
+        unsafe {
+            let info: *mut pg_sys::ReturnSetInfo = (*call).resultinfo.cast();
+            ReturnedRows { store: (*info).setResult, columns: (*info).setDesc }
+        }
+    }
+
+    /// # Safety
+    /// The values are of the columns' types.
+    pub(crate) unsafe fn add(&mut self, mut values: [Datum; COLUMNS]) {
+        let mut nulls = [false; COLUMNS];
+        let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
+        // SAFETY: as many values as columns, of the right types; they are copied.
+        unsafe { pg_sys::tuplestore_putvalues(self.store, self.columns, values, nulls) };
+    }
+}
