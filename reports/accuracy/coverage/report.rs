@@ -11,8 +11,8 @@ pub fn head(runs: usize, hierarchies: &[Data]) -> String {
     let mut text = format!(
         "# Coverage of error bars
 
-`make accuracy RUNS={}` wrote this page: each hierarchy released by default {runs} times at each
-ε (of the whole release), with the bars of
+`make accuracy RUNS={}` wrote this page, with ten releases for each of these runs: each hierarchy
+released by default {runs} times at each ε (of the whole release), with the bars of
 [dp_hierarchy_intervals](reference/dp_hierarchy_intervals.md) at confidence {CONFIDENCE}. All noise comes from
 fixed seeds (seed {SEED}).
 
@@ -28,7 +28,8 @@ Whole numbers have steps: a bar of 0 or 1 group on either side holds more or les
 share that is asked for, and where nearly all numbers are exact, bars of no width hold nearly always.
 Where the noise is wide, a region's numbers are drawn to the shape of the region above; what that is
 off by the bars do not know. How the bars are made was settled on *Sparse*, *Dense* and *Flights* at
-other releases; *Gap* was not looked at.
+other releases; *Gap* was not looked at. The synthetic data are smaller here than those of the same
+names in [accuracy](accuracy.md).
 
 | data | groups | regions per level |
 |---|--:|--:|

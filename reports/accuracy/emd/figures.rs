@@ -1,5 +1,6 @@
 //! The figures of earth mover's distances: a row per data set, a column per level.
 
+use super::methods::EQUAL_SHARES;
 use super::{Comparison, Place};
 use crate::lines::*;
 use crate::plot::{Layout, Marker, Panel, PlotLine, Style, draw as draw_panels};
@@ -56,7 +57,7 @@ const AVERAGES: [Shown; 8] = [
     method("Hc×Hg, matching_unweighted", "Hc×Hg, plain", dashed(PURPLE, Marker::Plus)),
     method("Hg×Hg, matching", "Hg×Hg, weighted", solid(GREEN, UP)),
     method("Hg×Hg, matching_unweighted", "Hg×Hg, plain", dashed(GREEN, UP)),
-    method("cut, matching", "cut, weighted", solid(VERMILION, DISC)),
+    method(EQUAL_SHARES, "cut, weighted", solid(VERMILION, DISC)),
     method("cut, matching_unweighted", "cut, plain", dashed(VERMILION, DISC)),
 ];
 

@@ -11,7 +11,7 @@ pub const ESTIMATORS: [Estimator; 4] =
 const PUBLISHED: [Estimator; 2] = [Estimator::Hc, Estimator::Hg];
 
 /// What the default does but for the shares, which are equal.
-pub const EQUAL_SHARES: &str = "cut, matching";
+pub const EQUAL_SHARES: &str = "cut, matching, equal shares";
 /// All for the leaves.
 pub const BOTTOM_UP: &str = "cut, bottom_up";
 
@@ -31,7 +31,10 @@ pub enum How {
 
 impl Compared {
     fn released(estimator: &'static str, consistency: &'static str) -> Compared {
-        let name = format!("{estimator}, {consistency}");
+        Compared::named(format!("{estimator}, {consistency}"), estimator, consistency)
+    }
+
+    fn named(name: String, estimator: &'static str, consistency: &'static str) -> Compared {
         Compared { name, how: How::Released(Words { estimator, consistency }) }
     }
 
@@ -71,7 +74,7 @@ pub fn compared(levels: usize) -> Vec<Compared> {
 
     let mut compared = vec![
         Compared { name: "auto".into(), how: How::Default },
-        Compared::released("cut", "matching"),
+        Compared::named(EQUAL_SHARES.into(), "cut", "matching"),
         Compared::released("cut", "matching_unweighted"),
         Compared::released("cut", "bottom_up"),
         Compared::released("cut", "none"),

@@ -122,7 +122,7 @@ fn summary(comparison: &Comparison) -> String {
         "### `auto` over the best combination
 
 The ratio of the mean errors ± its standard error. It is to be at most {AT_MOST}, and at most \
-         {AT_MOST_IF_SPARSE} below the root of sparse data for ε up to {SPARSE_EPSILON}. **Bold**: it is not.
+         {AT_MOST_IF_SPARSE} below the root of *Sparse* for ε up to {SPARSE_EPSILON}. **Bold**: it is not.
 ",
     );
     for depth in [1, 0] {
@@ -153,7 +153,7 @@ The ratio of the mean errors ± its standard error. It is to be at most {AT_MOST
         .places()
         .map(|place| (comparison.ratio(place), comparison.goal(place)))
         .collect();
-    for (goal, what) in [(AT_MOST, "in general"), (AT_MOST_IF_SPARSE, "where data are sparse")] {
+    for (goal, what) in [(AT_MOST, "in general"), (AT_MOST_IF_SPARSE, "for *Sparse*")] {
         let of_goal: Vec<Mean> =
             ratios.iter().filter(|(_, own)| *own == goal).map(|(ratio, _)| *ratio).collect();
         let met = of_goal.iter().filter(|ratio| ratio.mean <= goal).count();
