@@ -8,7 +8,8 @@ CREATE FUNCTION @extschema@.dp_hierarchy_release(
         period text DEFAULT NULL)
     RETURNS TABLE (level int, path text[], size bigint, groups bigint)
     AS 'MODULE_PATHNAME', 'dp_hierarchy_release_wrapper'
-    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000; -- with a search_path of its own, but not for each row
+    LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000
+    SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_hierarchy_release(
         text, float8, text[], text, @extschema@.dp_bound, float8[], text, boolean, text[], text)
     IS 'releases the histogram of every region of a hierarchy with epsilon-differential privacy';

@@ -22,6 +22,7 @@ pub use statistics::{StatisticsError, emd};
 pub use storage::CocoFormatError;
 
 pub(crate) use estimators::tells;
+pub(crate) use histogram::exactly;
 #[cfg(test)]
 pub(crate) use histogram::{LARGEST, tests::of_sizes};
 pub(crate) use statistics::emd_with_empty_groups;

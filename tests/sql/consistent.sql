@@ -7,6 +7,25 @@ SELECT * FROM dp_hierarchy_consistent('us', 'pgsr') ORDER BY path;
 -- as running totals they are 3, 3 and 2, and the nearest consistent ones 3, 3 and 3
 SELECT * FROM dp_hierarchy_consistent('us', 'chain') ORDER BY path;
 
+-- its rows, wherever a table may be returned
+BEGIN;
+DECLARE shown SCROLL CURSOR FOR SELECT * FROM dp_hierarchy_consistent('us', 'pgsr');
+FETCH 2 FROM shown;
+FETCH BACKWARD 1 FROM shown;
+COMMIT;
+SELECT dp_hierarchy_consistent('us', 'chain'), generate_series(1, 4) LIMIT 4;
+SELECT * FROM ROWS FROM (dp_hierarchy_consistent('us', 'pgsr'), generate_series(1, 4)) WITH ORDINALITY;
+SELECT method, rows.* FROM unnest('{pgsr,chain}'::text[]) AS method, dp_hierarchy_consistent('us', method) AS rows;
+CREATE TABLE nobody (LIKE us);
+SELECT count(*) FROM dp_hierarchy_consistent('nobody', 'pgsr');
+SELECT dp_hierarchy_consistent('nobody', 'pgsr');
+DO $$
+BEGIN
+    PERFORM * FROM dp_hierarchy_consistent('us', 'nothing');
+EXCEPTION WHEN invalid_parameter_value THEN
+    RAISE NOTICE '% rows after an error', (SELECT count(*) FROM dp_hierarchy_consistent('us', 'pgsr'));
+END $$;
+
 -- every method; without totals, with the root's, with every region's
 CREATE TABLE census (path text[], size int, groups float8, variance real);
 INSERT INTO census VALUES

@@ -12,7 +12,7 @@ use crate::pg::ledger::account::LedgerReceipt;
 use crate::pg::release::named::{HierarchyRelease, promised};
 use crate::pg::release::order::Asked;
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::pg::server::settings::{threads, with_own_search_path};
+use crate::pg::server::settings::threads;
 use crate::pg::server::state::workers_of_session;
 use crate::pg::values::bound::{AUTO, Bound};
 use pgrx::prelude::*;
@@ -34,72 +34,68 @@ fn dp_hierarchy_release(
     within: Option<Vec<Option<String>>>,
     period: Option<&str>,
 ) -> Result<ReleaseRows> {
-    let regions = with_own_search_path(|| {
-        let dataset_name = required(dataset, "dataset")?;
-        let epsilon = required(epsilon, "epsilon")?;
-        let estimators = all_required(required(estimators, "estimators")?, "estimators")?;
-        let consistency = required(consistency, "consistency")?;
-        let shares =
-            budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
+    let dataset_name = required(dataset, "dataset")?;
+    let epsilon = required(epsilon, "epsilon")?;
+    let estimators = all_required(required(estimators, "estimators")?, "estimators")?;
+    let consistency = required(consistency, "consistency")?;
+    let shares = budget_shares.map(|shares| all_required(shares, "budget_shares")).transpose()?;
 
-        let keep_measurements = required(keep_measurements, "keep_measurements")?;
-        if keep_measurements && name.is_none() {
-            return Err(invalid(
-                "keep_measurements needs a name",
-                "Measurements are stored with a release: name => '...'.",
-            ));
-        }
+    let keep_measurements = required(keep_measurements, "keep_measurements")?;
+    if keep_measurements && name.is_none() {
+        return Err(invalid(
+            "keep_measurements needs a name",
+            "Measurements are stored with a release: name => '...'.",
+        ));
+    }
 
-        let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
-        let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
-        progress.dataset(dataset.id);
-        let (max_size, is_auto) = match required(max_size, "max_size")? {
-            Bound::Number(size) => (size, false),
-            Bound::Auto => (dataset.chosen_size(name)?, true),
-        };
-        let Source { hierarchy, part, .. } = &dataset.source;
-        if period.is_some() {
-            dataset.check_groups_listed()?;
-        }
-        let levels = hierarchy.len() - part.within.len() + 1;
-        let request = ReleaseRequest {
-            levels,
-            epsilon,
-            estimators,
-            consistency: consistency.to_string(),
-            max_size,
-            shares,
-            rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
-            groups_per_unit: dataset.source.groups_per_unit(),
-            keep_measurements,
-        };
-        let mechanism = Mechanism::new(&request).map_err(unfit)?;
+    let progress = Progress::start(Function::HierarchyRelease, Phase::Checking);
+    let dataset = Dataset::open_for(dataset_name, name)?.of_part(within, period)?;
+    progress.dataset(dataset.id);
+    let (max_size, is_auto) = match required(max_size, "max_size")? {
+        Bound::Number(size) => (size, false),
+        Bound::Auto => (dataset.chosen_size(name)?, true),
+    };
+    let Source { hierarchy, part, .. } = &dataset.source;
+    if period.is_some() {
+        dataset.check_groups_listed()?;
+    }
+    let levels = hierarchy.len() - part.within.len() + 1;
+    let request = ReleaseRequest {
+        levels,
+        epsilon,
+        estimators,
+        consistency: consistency.to_string(),
+        max_size,
+        shares,
+        rows_per_unit: dataset.source.max_rows_per_unit.unsigned_abs(),
+        groups_per_unit: dataset.source.groups_per_unit(),
+        keep_measurements,
+    };
+    let mechanism = Mechanism::new(&request).map_err(unfit)?;
 
-        let mut parameters = json!({
-            "epsilon": epsilon,
-            "estimators": request.estimators,
-            "consistency": request.consistency,
-            "max_size": max_size,
-            "budget_shares": request.shares,
-        });
-        if is_auto {
-            parameters[AUTO] = json!("max_size");
-        }
-        if keep_measurements {
-            parameters["keep_measurements"] = json!(true);
-        }
-        for (argument, value) in part.about() {
-            parameters[argument] = value;
-        }
-        let promise = promised(name, Some(dataset_name), parameters)?;
-        let asked = Asked::new(&dataset, &progress, promise, Map::new());
-        let released = asked.once(|asked| release(asked, mechanism))?;
-        if let Some(selection) = released.selection {
-            pgrx::notice!("{selection}");
-        }
-        Ok(released.regions)
+    let mut parameters = json!({
+        "epsilon": epsilon,
+        "estimators": request.estimators,
+        "consistency": request.consistency,
+        "max_size": max_size,
+        "budget_shares": request.shares,
     });
-    Ok(ReleaseRows(regions?))
+    if is_auto {
+        parameters[AUTO] = json!("max_size");
+    }
+    if keep_measurements {
+        parameters["keep_measurements"] = json!(true);
+    }
+    for (argument, value) in part.about() {
+        parameters[argument] = value;
+    }
+    let promise = promised(name, Some(dataset_name), parameters)?;
+    let asked = Asked::new(&dataset, &progress, promise, Map::new());
+    let released = asked.once(|asked| release(asked, mechanism))?;
+    if let Some(selection) = released.selection {
+        pgrx::notice!("{selection}");
+    }
+    Ok(ReleaseRows(released.regions))
 }
 
 fn release(asked: Asked, mechanism: Mechanism) -> Result<HierarchyRelease> {

@@ -2,7 +2,7 @@
 
 use crate::pg::release::stored::ReleasedRegions;
 use crate::pg::server::returned_rows::ReturnedRows;
-use crate::work::poll;
+use crate::work::done;
 use pgrx::callconv::{CallCx, RetAbi};
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
@@ -17,13 +17,14 @@ impl ReleaseRows {
     fn store(self, rows: &mut Rows) {
         let mut of_region = PgMemoryContexts::new("pg_dp: a region's path");
         for (path, histogram) in self.0 {
-            poll();
+            done(1);
             // SAFETY: of the path's array nothing is left when its memory is reset: rows are copies. They
             // are an int4, an array of texts and two int8, as what returns them is declared.
             unsafe {
                 let names: Vec<&str> = path.names().collect();
                 let array = of_region.switch_to(|_| names.into_datum()).unwrap_or(Datum::null());
                 for run in histogram.into_runs() {
+                    done(1);
                     let [size, groups] = [run.size, run.groups].map(|n| Datum::from(n as i64));
                     rows.add([Datum::from(path.depth() as i32), array, size, groups]);
                 }

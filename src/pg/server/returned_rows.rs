@@ -16,7 +16,13 @@ impl<const COLUMNS: usize> ReturnedRows<COLUMNS> {
     /// It is a call of a function that returns a table.
     pub(crate) unsafe fn prepare(call: FunctionCallInfo) {
         // SAFETY: the caller's promise.
-        unsafe { pg_sys::InitMaterializedSRF(call, 0) };
+        unsafe {
+            // 15.0 has this name alone
+            #[cfg(feature = "pg15")]
+            pg_sys::SetSingleFuncCall(call, 0);
+            #[cfg(not(feature = "pg15"))]
+            pg_sys::InitMaterializedSRF(call, 0);
+        }
     }
 
     /// # Safety

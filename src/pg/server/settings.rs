@@ -59,12 +59,6 @@ pub(super) fn with_settings<T>(
     result
 }
 
-/// Runs `action` under the search_path that every function of the extension has. For those that
-/// return many rows: PostgreSQL would set a SET clause's there and back for each row.
-pub(crate) fn with_own_search_path<T>(action: impl FnOnce() -> T) -> T {
-    with_settings([(c"search_path", c"pg_catalog, pg_temp".into())], action)
-}
-
 /// Runs `action` without the checks that rows which are inserted refer to others: for many rows that
 /// refer to one that the transaction holds.
 pub(crate) fn without_reference_checks<T>(action: impl FnOnce() -> T) -> T {

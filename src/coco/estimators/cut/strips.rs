@@ -57,7 +57,7 @@
 //! the root's error was up to 20 % larger.
 
 use super::choice::cut_here;
-use super::inference::{NoisyNumbers, can_be_inferred};
+use super::inference::{MOST_PLACES, NoisyNumbers, can_be_inferred};
 use super::prior::ColumnPrior;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::{columns, push_columns};
@@ -99,7 +99,8 @@ impl Strips<'_> {
     ) -> Estimate {
         let node = self.node;
         // without a cut they are as many as noise says
-        let mut noisy = Vec::with_capacity(cut.map_or(0, |cut| cut.min(node.max_size) as usize));
+        let known = cut.map_or(0, |cut| cut.min(node.max_size).min(MOST_PLACES));
+        let mut noisy = Vec::with_capacity(known as usize);
         for column in columns(truth, cut.unwrap_or(u64::MAX).min(node.max_size)) {
             noisy.push(add_noise(column));
             if cut.is_none() && cut_here(node, &noisy) {

@@ -27,7 +27,7 @@
 //! error in sparse data); rounding towards the children, which leaves their errors as they were
 //! measured and makes their parents' up to 40 % larger.
 
-use crate::coco::{Coco, Estimate, Run};
+use crate::coco::{Coco, Estimate, Run, exactly};
 use crate::hierarchy::consistency::cut_noise::{
     CutNoise, begin, densities, parallel, stretch, width,
 };
@@ -147,7 +147,7 @@ fn steps(parts: impl Iterator<Item = (u64, u128)>) -> Vec<Step> {
             _ => steps.push(Step { size, parts: below }),
         }
     }
-    steps
+    exactly(steps)
 }
 
 /// The mean square, in each stretch of sizes, of the difference of two lists' numbers of groups up
