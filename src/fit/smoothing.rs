@@ -213,7 +213,7 @@ impl Product {
                 sum
             });
         let half = (all_below + 1.0 + all_above) / 2.0;
-        // up to the point, from which the median is not far
+        // up to a point that begins next to the mode, from which the median is not far
         let mut sum = all_below;
         let steps = if sum >= half {
             let before = below.iter().take_while(|&&weight| {

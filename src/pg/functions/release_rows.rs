@@ -22,11 +22,12 @@ impl ReleaseRows {
             // are an int4, an array of texts and two int8, as what returns them is declared.
             unsafe {
                 let names: Vec<&str> = path.names().collect();
+                let level = Datum::from(names.len() as i32);
                 let array = of_region.switch_to(|_| names.into_datum()).unwrap_or(Datum::null());
                 for run in histogram.into_runs() {
                     done(1);
                     let [size, groups] = [run.size, run.groups].map(|n| Datum::from(n as i64));
-                    rows.add([Datum::from(path.depth() as i32), array, size, groups]);
+                    rows.add([level, array, size, groups]);
                 }
                 of_region.reset();
             }
