@@ -7,6 +7,7 @@ mod group_key;
 mod group_row;
 mod group_sizes;
 mod group_table;
+mod key_numbers;
 mod other_table;
 mod part_counting;
 mod parts;

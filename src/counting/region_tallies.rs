@@ -3,7 +3,8 @@
 //! Each process numbers the regions that it meets on its own. What it passes on are paths and
 //! histograms, as bytes: for each region its path and its runs, as postcard writes them.
 
-use super::group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
+use super::group_key::{KeyColumn, KeyHasher, KeyMaker};
+use super::key_numbers::KeyNumbers;
 use super::tallies::Tallies;
 use crate::coco::Coco;
 use crate::coco::{CocoFormatError, take_histogram};
@@ -11,8 +12,6 @@ use crate::path::Path;
 use crate::work::{Paced, done};
 use rand::Rng;
 use serde::Serialize;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 /// Regions' paths from below the root, each with its histogram.
 pub type RegionHistograms = Vec<(Path, Coco)>;
@@ -26,18 +25,20 @@ pub struct TooManyRegions;
 pub struct RegionTallies {
     /// By number.
     paths: Vec<Path>,
-    numbers: HashMap<GroupKey, u32, KeyHasher>,
+    numbers: KeyNumbers,
     keys: KeyMaker,
     tallies: Tallies,
     name_bytes: usize,
     most_regions: usize,
 }
 
+const _: () = assert!(RegionTallies::MOST_REGIONS <= KeyNumbers::MOST);
+
 impl RegionTallies {
     pub fn new(words: &mut impl Rng) -> RegionTallies {
         RegionTallies {
             paths: Vec::new(),
-            numbers: HashMap::with_hasher(KeyHasher::new(words)),
+            numbers: KeyNumbers::new(KeyHasher::new(words)),
             keys: KeyMaker::new(&[KeyColumn::Varying], words),
             tallies: Tallies::new(words),
             name_bytes: 0,
@@ -57,24 +58,23 @@ impl RegionTallies {
     ///
     /// Errors: the region is one too many.
     pub fn number(&mut self, path: Path) -> Result<u32, TooManyRegions> {
-        let number = self.paths.len();
-        match self.numbers.entry(self.keys.of(path.as_bytes())) {
-            Entry::Occupied(known) => Ok(*known.get()),
-            Entry::Vacant(new) => {
-                let bytes = path.name_bytes();
-                if number == self.most_regions || bytes > Self::MOST_NAME_BYTES - self.name_bytes {
-                    return Err(TooManyRegions);
-                }
-                self.name_bytes += bytes;
-                self.paths.push(path);
-                Ok(*new.insert(number as u32))
-            }
+        let new = match self.numbers.find(self.keys.of(path.as_bytes())) {
+            Ok(number) => return Ok(number),
+            Err(new) => new,
+        };
+        let bytes = path.name_bytes();
+        if self.paths.len() == self.most_regions || bytes > Self::MOST_NAME_BYTES - self.name_bytes
+        {
+            return Err(TooManyRegions);
         }
+        self.name_bytes += bytes;
+        self.paths.push(path);
+        Ok(self.numbers.put(new))
     }
 
     /// The number of the region with that path, if there is one so far.
     pub fn known(&mut self, path: &Path) -> Option<u32> {
-        self.numbers.get(&self.keys.of(path.as_bytes())).copied()
+        self.numbers.find(self.keys.of(path.as_bytes())).ok()
     }
 
     /// The regions so far, by their numbers.

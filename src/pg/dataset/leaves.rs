@@ -93,7 +93,8 @@ impl Leaves {
     pub(crate) fn read_histograms(&mut self, rows: Query) -> RegionsFit {
         let depth = self.regions.columns().end;
         rows.run(|row| {
-            let Some(region) = self.regions.number(row, &mut self.tallies)? else { return Ok(()) };
+            let region = self.regions.number_once(row, &mut self.tallies)?;
+            let Some(region) = region else { return Ok(()) };
             let Some(histogram) = row.stored(depth, Coco::from_bytes) else { return Ok(()) };
             for run in histogram.runs() {
                 self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups);

@@ -126,6 +126,23 @@ impl RowRegions {
         }
     }
 
+    /// The same where hardly two rows are of one region: what it prints is not remembered.
+    pub(super) fn number_once(
+        &self,
+        row: &StreamedRow,
+        tallies: &mut RegionTallies,
+    ) -> std::result::Result<Option<u32>, TooManyRegions> {
+        let path: Option<Path> = self.columns().map(|column| row.name(column)).collect();
+        Ok(match (path, &self.other) {
+            (None, _) => None,
+            (Some(path), None) => Some(tallies.number(path)?),
+            (Some(path), Some(other)) => match tallies.known(&path) {
+                Some(number) => Some(number),
+                None => Some(tallies.number(other.of(&path))?),
+            },
+        })
+    }
+
     /// The number of a region whose bytes are not known yet.
     fn print(
         &mut self,
@@ -133,15 +150,7 @@ impl RowRegions {
         bytes: GroupKey,
         tallies: &mut RegionTallies,
     ) -> std::result::Result<Option<u32>, TooManyRegions> {
-        let path: Option<Path> = self.columns().map(|column| row.name(column)).collect();
-        let number = match (path, &self.other) {
-            (None, _) => None,
-            (Some(path), None) => Some(tallies.number(path)?),
-            (Some(path), Some(other)) => match tallies.known(&path) {
-                Some(number) => Some(number),
-                None => Some(tallies.number(other.of(&path))?),
-            },
-        };
+        let number = self.number_once(row, tallies)?;
         self.printed.learn((bytes, number));
         if let Some(news) = &mut self.news {
             news.push((bytes, number));

@@ -2,6 +2,7 @@
 
 use crate::pg::release::stored::ReleasedRegions;
 use crate::pg::server::returned_rows::ReturnedRows;
+use crate::pg::values::path::TextArray;
 use crate::work::done;
 use pgrx::callconv::{CallCx, RetAbi};
 use pgrx::memcxt::PgMemoryContexts;
@@ -23,7 +24,9 @@ impl ReleaseRows {
             unsafe {
                 let names: Vec<&str> = path.names().collect();
                 let level = Datum::from(names.len() as i32);
-                let array = of_region.switch_to(|_| names.into_datum()).unwrap_or(Datum::null());
+                let array = of_region
+                    .switch_to(|_| TextArray(&names).into_datum())
+                    .unwrap_or(Datum::null());
                 for run in histogram.into_runs() {
                     done(1);
                     let [size, groups] = [run.size, run.groups].map(|n| Datum::from(n as i64));

@@ -8,6 +8,7 @@ pub(super) mod published;
 mod running;
 mod serve;
 mod store;
+mod store_regions;
 mod store_stream;
 pub(super) mod stored;
 pub(super) mod stream;

@@ -2,20 +2,18 @@
 //! which is committed whatever becomes of the caller's.
 
 use super::content::{
-    Content, StoredBound, StoredContent, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
-    StoredRegionSums, StoredSum,
+    Content, StoredBound, StoredContent, StoredNumbers, StoredRange, StoredRectangle, StoredSum,
 };
+use super::store_regions::{self, insert_found, insert_histograms, insert_ranges};
 use super::store_stream::{insert_stream, insert_ticks};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
-use crate::pg::server::select::{exists, extension_type};
-use crate::pg::server::settings::without_reference_checks;
+use crate::pg::server::select::extension_type;
 use crate::pg::server::worker::{Errand, Unanswered, Work, ask};
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::OwnedPreparedStatement;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -108,13 +106,13 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     let Some(release) = release else { return Ok(OTHER_STORED.to_vec()) };
     match &content.content {
         Content::Regions { regions, measurements, .. } => {
-            insert_regions(release, regions, ("dp.release_region", "histogram", "dp_coco"))?;
+            insert_histograms(release, regions)?;
             insert_measurements(release, measurements)?;
         }
         Content::RangeSums(sums) => insert_sums(release, sums)?,
         Content::RegionSums { ranges, regions } => {
             insert_asked(release, ranges)?;
-            insert_region_sums(release, regions)?;
+            store_regions::insert_sums(release, regions)?;
         }
         Content::Ranges(bytes) => {
             insert_value(release, bytes, "dp_ranges", "dp.release_bins (release, ranges)")?;
@@ -123,9 +121,9 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
             insert_value(release, bytes, "dp_grid", "dp.release_grid (release, grid)")?;
         }
         Content::RegionRanges(regions) => {
-            insert_regions(release, regions, ("dp.release_region_bins", "ranges", "dp_ranges"))?;
+            insert_ranges(release, regions)?;
         }
-        Content::FoundRegions(paths) => insert_found_regions(release, paths)?,
+        Content::FoundRegions(paths) => insert_found(release, paths)?,
         Content::Bounds { bounds, .. } => insert_bounds(release, bounds)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
         Content::Stream(stream) => insert_stream(release, stream)?,
@@ -133,111 +131,6 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
     }
     Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
     Ok(STORED.to_vec())
-}
-
-/// What each region has, a value of that type, in a column of that table.
-fn insert_regions(
-    release: i64,
-    regions: &[StoredRegion],
-    (table, column, type_name): (&str, &str, &str),
-) -> Result<()> {
-    let histogram_type = extension_type(type_name)?;
-    let types = [
-        PgBuiltInOids::INT8OID.into(),
-        PgBuiltInOids::INT8OID.into(),
-        PgBuiltInOids::TEXTARRAYOID.into(),
-        histogram_type.into(),
-    ];
-    let into = format!("{table} (release, n, path, {column})");
-    let bytes = |of: &StoredRegion| path_bytes(&of.path) + of.histogram.len();
-    insert_each(&into, &types, regions, bytes, |n, region| {
-        // SAFETY: the bytes are those of a value of that type, which on disk has these bytes.
-        let histogram = unsafe { DatumWithOid::new(&*region.histogram, histogram_type) };
-        vec![release.into(), n.into(), region.path.clone().into(), histogram]
-    })
-}
-
-fn path_bytes(path: &[&str]) -> usize {
-    path.iter().map(|name| name.len()).sum()
-}
-
-/// So many rows are inserted by a statement: each reads the expressions of the table's generated
-/// columns anew, which takes longer than a row.
-const MOST_ROWS: usize = 128;
-
-/// What the arguments of a statement may take, if it has several rows.
-const MOST_BYTES: usize = 1 << 20;
-
-/// Inserts these rows, with their numbers. `into`: the table and its columns; `types`: of these.
-/// `bytes`: about what a row takes. That their release is there is not checked for each, which would
-/// take as long as all else: this transaction has just written it. Only a table for which the
-/// administrator has triggers or rules is written as any other.
-fn insert_each<'a, R>(
-    into: &str,
-    types: &[PgOid],
-    rows: &'a [R],
-    bytes: impl Fn(&R) -> usize,
-    arguments: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
-) -> Result<()> {
-    let prepared = |rows: usize| {
-        let row = |row: usize| {
-            let places = (1..=types.len()).map(|column| format!("${}", row * types.len() + column));
-            format!("({})", places.collect::<Vec<_>>().join(", "))
-        };
-        let values: Vec<String> = (0..rows).map(row).collect();
-        let sql = format!("INSERT INTO {into} VALUES {}", values.join(", "));
-        Spi::connect_mut(|client| client.prepare_mut(&*sql, &types.repeat(rows)).map(|s| s.keep()))
-            .map_err(internal)
-    };
-    let table = into.split(' ').next().unwrap_or(into);
-    let insert = || insert_some_at_a_time(rows, bytes, prepared, arguments);
-    if has_triggers(table)? { insert() } else { without_reference_checks(insert) }
-}
-
-/// Whether a table has triggers, but for those that check references, or rules.
-fn has_triggers(table: &str) -> Result<bool> {
-    exists(&format!(
-        "SELECT FROM pg_catalog.pg_trigger \
-          WHERE tgrelid = '{table}'::pg_catalog.regclass AND NOT tgisinternal \
-          UNION ALL \
-         SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = '{table}'::pg_catalog.regclass"
-    ))
-}
-
-fn insert_some_at_a_time<'a, R>(
-    rows: &'a [R],
-    bytes: impl Fn(&R) -> usize,
-    prepared: impl Fn(usize) -> Result<OwnedPreparedStatement>,
-    arguments: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
-) -> Result<()> {
-    let mut of_most = None;
-    let mut begin = 0;
-    while begin < rows.len() {
-        pgrx::check_for_interrupts!();
-        let mut taken = 0;
-        let fit = rows[begin..].iter().take(MOST_ROWS).take_while(|row| {
-            taken += bytes(row);
-            taken <= MOST_BYTES
-        });
-        let some = &rows[begin..][..fit.count().max(1)];
-        let numbered = (begin as i64..).zip(some);
-        let all: Vec<DatumWithOid> = numbered.flat_map(|(n, row)| arguments(n, row)).collect();
-        let fewer;
-        let statement = if some.len() == MOST_ROWS {
-            match &of_most {
-                Some(statement) => statement,
-                None => &*of_most.insert(prepared(MOST_ROWS)?),
-            }
-        } else {
-            fewer = prepared(some.len())?;
-            &fewer
-        };
-        // a connection for each, which ends with the memory that its arguments take
-        Spi::connect_mut(|client| client.update(statement, None, &all).map(|_| ()))
-            .map_err(internal)?;
-        begin += some.len();
-    }
-    Ok(())
 }
 
 fn insert_measurements(release: i64, measurements: &[StoredNumbers]) -> Result<()> {
@@ -306,39 +199,6 @@ fn insert_asked(release: i64, ranges: &[StoredRange]) -> Result<()> {
         &[release.into(), grains.into(), lowers.into(), uppers.into()],
     )
     .map_err(internal)
-}
-
-fn insert_region_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> {
-    let into = "dp.release_region_sums (release, n, path, sums, stddevs)";
-    let types = [
-        PgBuiltInOids::INT8OID.into(),
-        PgBuiltInOids::INT8OID.into(),
-        PgBuiltInOids::TEXTARRAYOID.into(),
-        PgBuiltInOids::FLOAT8ARRAYOID.into(),
-        PgBuiltInOids::FLOAT8ARRAYOID.into(),
-    ];
-    let bytes = |of: &StoredRegionSums| path_bytes(&of.path) + 16 * of.sums.len();
-    insert_each(into, &types, regions, bytes, |n, region| {
-        let (sums, deviations) = (region.sums.to_vec(), region.deviations.to_vec());
-        let path = region.path.clone();
-        vec![release.into(), n.into(), path.into(), sums.into(), deviations.into()]
-    })
-}
-
-fn insert_found_regions(release: i64, paths: &[Vec<&str>]) -> Result<()> {
-    let into = "dp.release_found_region (release, n, path)";
-    let types = [
-        PgBuiltInOids::INT8OID.into(),
-        PgBuiltInOids::INT8OID.into(),
-        PgBuiltInOids::TEXTARRAYOID.into(),
-    ];
-    insert_each(
-        into,
-        &types,
-        paths,
-        |path| path_bytes(path),
-        |n, path| vec![release.into(), n.into(), path.clone().into()],
-    )
 }
 
 fn insert_bounds(release: i64, bounds: &[StoredBound]) -> Result<()> {

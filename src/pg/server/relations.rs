@@ -67,7 +67,16 @@ pub(crate) fn parts(oid: Oid) -> Vec<Oid> {
 
 /// A relation of that name in schema pg_catalog.
 pub(super) fn in_pg_catalog(name: &CStr) -> Option<Oid> {
-    let schema = pg_sys::PG_CATALOG_NAMESPACE.into();
+    in_schema(pg_sys::PG_CATALOG_NAMESPACE.into(), name)
+}
+
+/// A relation of that name in schema dp.
+pub(crate) fn in_schema_dp(name: &CStr) -> Option<Oid> {
+    // SAFETY: the name ends with a zero, and is looked up; of no schema there is no relation.
+    in_schema(unsafe { pg_sys::get_namespace_oid(c"dp".as_ptr(), true) }, name)
+}
+
+fn in_schema(schema: Oid, name: &CStr) -> Option<Oid> {
     // SAFETY: the name ends with a zero, and is looked up.
     let oid = unsafe { pg_sys::get_relname_relid(name.as_ptr(), schema) };
     (oid != Oid::INVALID).then_some(oid)

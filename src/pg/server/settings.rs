@@ -59,12 +59,6 @@ pub(super) fn with_settings<T>(
     result
 }
 
-/// Runs `action` without the checks that rows which are inserted refer to others: for many rows that
-/// refer to one that the transaction holds.
-pub(crate) fn without_reference_checks<T>(action: impl FnOnce() -> T) -> T {
-    with_settings([(c"session_replication_role", c"replica".into())], action)
-}
-
 /// Sets what holds for the rest of this process, unless something else is set.
 pub(super) fn set(name: &CStr, value: &CStr) {
     // SAFETY: copies two strings that end with a zero.
