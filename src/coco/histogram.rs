@@ -152,10 +152,6 @@ impl DpCoco {
     pub fn histogram(&self) -> &Coco {
         &self.0
     }
-
-    pub fn into_runs(self) -> Vec<Run> {
-        self.0.runs
-    }
 }
 
 impl FromIterator<Run> for Coco {

@@ -95,11 +95,11 @@ pub(crate) fn log_likelihoods<const N: usize>(
             let before = variances[walk] + of_step[walk];
             let off = seen - (means[walk] + step);
             let variance = before + of_seen[walk];
-            let share = before / variance;
-            squares[walk] += off * off / variance;
+            let precision = 1.0 / variance;
+            squares[walk] += off * off * precision;
             products[walk] *= variance;
-            means[walk] = seen - off * (1.0 - share);
-            variances[walk] = share * of_seen[walk];
+            means[walk] = seen - off * (of_seen[walk] * precision);
+            variances[walk] = before * precision * of_seen[walk];
         }
         if products.iter().any(|product| !(1e-150..1e150).contains(product)) {
             for (logarithm, product) in logarithms.iter_mut().zip(&mut products) {

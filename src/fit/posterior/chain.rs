@@ -71,10 +71,16 @@ pub(crate) struct Posterior {
     /// The logarithms of how likely all observations are if the sequence begins at each place; and
     /// if it never does.
     pub ln_begins: Vec<f64>,
+    /// Unless it was to be the last pass.
+    pub next: Option<NextPass>,
+}
+
+/// With what another pass would begin.
+pub(crate) struct NextPass {
     /// How many values are expected in each stretch of the weights.
     pub expected: Vec<f64>,
-    /// For the next pass, and whether these were fine enough.
     pub windows: Windows,
+    /// Whether those of this pass were fine enough.
     pub settled: bool,
 }
 
@@ -90,6 +96,11 @@ impl Windows {
 
     pub(super) fn cells(&self) -> usize {
         self.0.iter().map(|window| window.cells).sum()
+    }
+
+    /// Whether all cells are single integers: none can be finer.
+    fn are_integers(&self) -> bool {
+        self.0.iter().all(|window| window.size == 1)
     }
 }
 
@@ -151,6 +162,11 @@ fn ln_sum(a: f64, b: f64) -> f64 {
 }
 
 impl Forward {
+    /// Whether nothing is computed more finely by another pass.
+    pub(crate) fn is_finest(&self) -> bool {
+        self.windows.are_integers()
+    }
+
     fn ways(&self, place: usize) -> &[f64] {
         self.of_place(&self.ways, place)
     }
@@ -285,17 +301,17 @@ impl MonotoneSequence<'_> {
     }
 
     /// `end`: the logarithms of further weights of the last value, for those from the first on; all
-    /// others have none.
+    /// others have none. `last`: no other pass follows.
     pub(crate) fn posterior(
         &self,
         forward: &Forward,
         end: Option<(i64, &[f64])>,
+        last: bool,
         room: &mut Room,
     ) -> Option<Posterior> {
         let places = forward.windows.0.len();
         let mut values = vec![Marginal::default(); places];
-        let mut windows = forward.windows.clone();
-        let mut settled = true;
+        let mut next = (!last).then(|| (forward.windows.clone(), true));
         let mut ln_begins = vec![f64::NEG_INFINITY; places + 1];
         ln_begins[places] = forward.ln_nothing;
         let mut begun = 1.0 - (forward.ln_nothing + self.begins[places] - forward.ln_all).exp();
@@ -303,7 +319,9 @@ impl MonotoneSequence<'_> {
         let mut ln_unit = 0.0;
         let mut kernels = Kernels::new(self);
         let Room { weighing, resized: room, ways, later, joint, .. } = room;
-        weighing.begin(self.weights, self.scale);
+        if !last {
+            weighing.begin(self.weights, self.scale);
+        }
         later.clear();
         for place in (0..places).rev() {
             let window = forward.windows.0[place];
@@ -336,10 +354,12 @@ impl MonotoneSequence<'_> {
             if sums.total > 0.0 {
                 let masses = Masses { window, masses: joint, sums };
                 values[place] = masses.marginal(begun.clamp(0.0, 1.0));
-                let (next, fine) = masses.next_window(self.scale, self.top, [ways_to, ways]);
-                windows.0[place] = next;
-                settled &= fine;
-                weighing.find(window, joint, begun / sums.total);
+                if let Some((windows, settled)) = &mut next {
+                    let (next, fine) = masses.next_window(self.scale, self.top, [ways_to, ways]);
+                    windows.0[place] = next;
+                    *settled &= fine;
+                    weighing.find(window, joint, begun / sums.total);
+                }
             } else if begun > 0.5 {
                 return None;
             }
@@ -361,11 +381,14 @@ impl MonotoneSequence<'_> {
             least = (*median).clamp(least, self.top);
             *median = least;
         }
-        if windows.cells() > MOST_CELLS {
-            (windows, settled) = (forward.windows.clone(), true);
-        }
-        let expected = weighing.found();
-        Some(Posterior { values, ln_begins, expected, windows, settled })
+        let next = next.map(|(windows, settled)| {
+            let expected = weighing.found();
+            match windows.cells() > MOST_CELLS {
+                true => NextPass { expected, windows: forward.windows.clone(), settled: true },
+                false => NextPass { expected, windows, settled },
+            }
+        });
+        Some(Posterior { values, ln_begins, next })
     }
 }
 

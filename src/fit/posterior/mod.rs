@@ -42,7 +42,7 @@ mod chain;
 mod marginal;
 mod weighing;
 
-pub(crate) use chain::{Forward, MonotoneSequence, Room};
+pub(crate) use chain::{Forward, MonotoneSequence, Posterior, Room};
 pub(crate) use marginal::Marginal;
 
 #[cfg(test)]

@@ -9,11 +9,14 @@ fn settled(chain: &MonotoneSequence) -> (Vec<Marginal>, Vec<f64>) {
     let mut windows = chain.windows();
     loop {
         let forward = chain.forward(windows, &mut Room::default()).unwrap();
-        let posterior = chain.posterior(&forward, None, &mut Room::default()).unwrap();
-        if posterior.settled {
+        let posterior = chain.posterior(&forward, None, false, &mut Room::default()).unwrap();
+        let last = chain.posterior(&forward, None, true, &mut Room::default()).unwrap();
+        assert_eq!((&last.values, &last.ln_begins), (&posterior.values, &posterior.ln_begins));
+        assert!(last.next.is_none());
+        let Some(next) = posterior.next.filter(|next| !next.settled) else {
             return (posterior.values, posterior.ln_begins);
-        }
-        windows = posterior.windows;
+        };
+        windows = next.windows;
     }
 }
 
@@ -201,7 +204,7 @@ fn coarse_cells_are_as_good_as_single_integers() {
             let (coarse, _) = settled(&chain);
             let forward =
                 chain.forward(chain.windows().of_integers(top), &mut Room::default()).unwrap();
-            let fine = chain.posterior(&forward, None, &mut Room::default()).unwrap().values;
+            let fine = chain.posterior(&forward, None, false, &mut Room::default()).unwrap().values;
             for (coarse, fine) in coarse.iter().zip(&fine) {
                 let deviation = fine.variance.sqrt();
                 let off = coarse.median.unwrap() - fine.median.unwrap();
@@ -313,11 +316,9 @@ fn the_work_is_a_few_hundred_cells_for_each_place() {
         loop {
             cells += windows.cells();
             let forward = chain.forward(windows, &mut Room::default()).unwrap();
-            let posterior = chain.posterior(&forward, None, &mut Room::default()).unwrap();
-            if posterior.settled {
-                break;
-            }
-            windows = posterior.windows;
+            let posterior = chain.posterior(&forward, None, false, &mut Room::default()).unwrap();
+            let Some(next) = posterior.next.filter(|next| !next.settled) else { break };
+            windows = next.windows;
         }
         assert!(cells < 2000 * most, "{mean}: {}", cells / 2000);
     }
@@ -338,5 +339,7 @@ fn what_cannot_be_is_told() {
     let empty = MonotoneSequence { observed: &[], begins: &[0.0], ..chain };
     let forward = empty.forward(empty.windows(), &mut Room::default()).unwrap();
     assert_eq!(forward.ln_last(-1, 3), [f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY]);
-    assert!(empty.posterior(&forward, None, &mut Room::default()).unwrap().values.is_empty());
+    assert!(
+        empty.posterior(&forward, None, false, &mut Room::default()).unwrap().values.is_empty()
+    );
 }

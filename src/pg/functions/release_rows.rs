@@ -14,6 +14,9 @@ pub(crate) struct ReleaseRows(pub(crate) ReleasedRegions);
 
 type Rows = ReturnedRows<4>;
 
+/// Between these it can be cancelled.
+const ROWS_AT_A_TIME: usize = 1 << 10;
+
 impl ReleaseRows {
     fn store(self, rows: &mut Rows) {
         let mut of_region = PgMemoryContexts::new("pg_dp: a region's path");
@@ -27,10 +30,12 @@ impl ReleaseRows {
                 let array = of_region
                     .switch_to(|_| TextArray(&names).into_datum())
                     .unwrap_or(Datum::null());
-                for run in histogram.into_runs() {
-                    done(1);
-                    let [size, groups] = [run.size, run.groups].map(|n| Datum::from(n as i64));
-                    rows.add([level, array, size, groups]);
+                for some in histogram.histogram().runs().chunks(ROWS_AT_A_TIME) {
+                    done(some.len() as u64);
+                    rows.add(some.iter().map(|run| {
+                        let [size, groups] = [run.size, run.groups].map(|n| Datum::from(n as i64));
+                        [level, array, size, groups]
+                    }));
                 }
                 of_region.reset();
             }

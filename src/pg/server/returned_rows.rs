@@ -36,11 +36,28 @@ impl<const COLUMNS: usize> ReturnedRows<COLUMNS> {
     }
 
     /// # Safety
-    /// The values are of the columns' types.
-    pub(crate) unsafe fn add(&mut self, mut values: [Datum; COLUMNS]) {
+    /// The values are of the columns' types. What makes them does not call PostgreSQL, and does not panic.
+    pub(crate) unsafe fn add(&mut self, rows: impl Iterator<Item = [Datum; COLUMNS]>) {
         let mut nulls = [false; COLUMNS];
-        let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
-        // SAFETY: as many values as columns, of the right types; they are copied.
-        unsafe { pg_sys::tuplestore_putvalues(self.store, self.columns, values, nulls) };
+        // SAFETY: as many values as columns, of the right types; they are copied. Errors of all of them are
+        // caught here once, as nothing of this function's would be left behind.
+        unsafe {
+            pg_sys::ffi::pg_guard_ffi_boundary(|| {
+                for mut values in rows {
+                    let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
+                    tuplestore_putvalues(self.store, self.columns, values, nulls);
+                }
+            });
+        }
     }
+}
+
+unsafe extern "C-unwind" {
+    /// A row is copied to where rows are collected (utils/tuplestore.h).
+    fn tuplestore_putvalues(
+        store: *mut pg_sys::Tuplestorestate,
+        columns: pg_sys::TupleDesc,
+        values: *mut Datum,
+        nulls: *mut bool,
+    );
 }

@@ -18,7 +18,7 @@ use super::prior::Smoothed;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::push_columns;
 use crate::coco::estimators::node::NoisyNode;
-use crate::fit::{Forward, Marginal, MonotoneSequence, Room, isotonic_l1};
+use crate::fit::{Forward, Marginal, MonotoneSequence, Posterior, Room, isotonic_l1};
 
 /// More columns or rows than these are fitted without inference.
 pub(super) const MOST_PLACES: u64 = 1 << 15;
@@ -100,7 +100,7 @@ impl NoisyNumbers<'_> {
                 let chain = self.chain_of_columns(steps, &begins);
                 // without rows all groups may be below the cut
                 let end = (!self.rows.is_empty()).then_some((least, ln_begins.as_slice()));
-                let values = chain.posterior(forward, end, room)?.values;
+                let values = chain.posterior(forward, end, true, room)?.values;
                 values.iter().filter_map(|value| value.median).collect()
             }
             Columns::Smoothed(smoothed) => smoothed.values.clone(),
@@ -145,14 +145,17 @@ impl NoisyNumbers<'_> {
         for round in 1.. {
             let chain = self.chain_of_columns(&steps, &begins);
             let forward = chain.forward(windows, room)?;
-            let posterior = chain.posterior(&forward, None, room)?;
-            if posterior.settled && round >= ROUNDS {
+            if round >= ROUNDS && forward.is_finest() {
                 return Some(Columns::Passed(forward, steps));
             }
+            let Posterior { values, next, .. } = chain.posterior(&forward, None, false, room)?;
+            let Some(next) = next.filter(|next| round < ROUNDS || !next.settled) else {
+                return Some(Columns::Passed(forward, steps));
+            };
             room.reuse(forward);
-            let medians = posterior.values.iter().map(|value| value.median);
+            let medians = values.iter().map(|value| value.median);
             steps = expected(&medians.collect::<Option<Vec<i64>>>()?);
-            windows = posterior.windows;
+            windows = next.windows;
         }
         None
     }
@@ -186,15 +189,16 @@ impl NoisyNumbers<'_> {
                 weights: &expected.weights(),
             };
             let forward = chain.forward(windows.unwrap_or_else(|| chain.windows()), room)?;
-            let posterior = chain.posterior(&forward, None, room)?;
+            let last = round >= ROUNDS && forward.is_finest();
+            let posterior = chain.posterior(&forward, None, last, room)?;
             room.reuse(forward);
-            if posterior.settled && round >= ROUNDS {
+            let Some(next) = posterior.next.filter(|next| round < ROUNDS || !next.settled) else {
                 let size = |value: &Marginal| Some((value.median? as u64, value.variance));
                 let sizes = posterior.values.iter().filter_map(size).collect();
                 return Some(RowSizes { sizes, ln_begins: posterior.ln_begins });
-            }
-            expected = expected.corrected(&posterior.expected, first.as_ref());
-            windows = Some(posterior.windows);
+            };
+            expected = expected.corrected(&next.expected, first.as_ref());
+            windows = Some(next.windows);
         }
         None
     }
