@@ -7,6 +7,7 @@
 
 use super::group_key::{GroupKey, KeyHasher};
 use std::hash::BuildHasher;
+use std::hint::black_box;
 
 /// A word's last bits hold a number plus 1, the others the beginning of a hash. Zero is a place that is free.
 const NUMBER_BITS: u32 = 24;
@@ -37,6 +38,13 @@ impl KeyNumbers {
 
     pub(super) fn new(hasher: KeyHasher) -> KeyNumbers {
         KeyNumbers { keys: Vec::new(), places: vec![0; 1 << FIRST_BITS], hasher }
+    }
+
+    /// Looks at where each of these keys will be looked for. So the processor fetches the places of many at once;
+    /// one after the other, each would have to wait for its own.
+    pub(super) fn fetch(&self, keys: &[GroupKey]) {
+        let place = |key| self.places[first_place(self.hasher.hash_one(key), self.places.len())];
+        black_box(keys.iter().fold(0, |seen, key| seen ^ place(key)));
     }
 
     /// The number of a key, or where it is to be put.

@@ -3,7 +3,7 @@
 //! Each process numbers the regions that it meets on its own. What it passes on are paths and
 //! histograms, as bytes: for each region its path and its runs, as postcard writes them.
 
-use super::group_key::{KeyColumn, KeyHasher, KeyMaker};
+use super::group_key::{GroupKey, KeyColumn, KeyHasher, KeyMaker};
 use super::key_numbers::KeyNumbers;
 use super::tallies::Tallies;
 use crate::coco::Coco;
@@ -58,7 +58,12 @@ impl RegionTallies {
     ///
     /// Errors: the region is one too many.
     pub fn number(&mut self, path: Path) -> Result<u32, TooManyRegions> {
-        let new = match self.numbers.find(self.keys.of(path.as_bytes())) {
+        let key = self.keys.of(path.as_bytes());
+        self.number_with(key, path)
+    }
+
+    fn number_with(&mut self, key: GroupKey, path: Path) -> Result<u32, TooManyRegions> {
+        let new = match self.numbers.find(key) {
             Ok(number) => return Ok(number),
             Err(new) => new,
         };
@@ -88,17 +93,29 @@ impl RegionTallies {
         self.tallies.add(region, size, groups);
     }
 
-    /// Adds what another process has counted. Sizes above `u32::MAX` count at it.
+    /// Adds histograms, of one region or of several. Sizes above `max_size` count at it.
     ///
     /// Errors: as for `number`.
-    pub fn add_histograms(&mut self, histograms: &RegionHistograms) -> Result<(), TooManyRegions> {
-        for (path, histogram) in histograms {
-            let region = self.number(path.clone())?;
-            for run in histogram.runs() {
-                let size = u32::try_from(run.size).unwrap_or(u32::MAX);
-                self.add(region, size, run.groups);
+    pub fn add_histograms(
+        &mut self,
+        histograms: RegionHistograms,
+        max_size: u32,
+    ) -> Result<(), TooManyRegions> {
+        let mut keys = Vec::with_capacity(AT_A_TIME);
+        let mut rest = histograms.into_iter();
+        while !rest.as_slice().is_empty() {
+            let some = rest.as_slice().iter().take(AT_A_TIME);
+            keys.clear();
+            keys.extend(some.map(|(path, _)| self.keys.of(path.as_bytes())));
+            self.numbers.fetch(&keys);
+            for (&key, (path, histogram)) in keys.iter().zip(&mut rest) {
+                let region = self.number_with(key, path)?;
+                for run in histogram.runs() {
+                    let size = u32::try_from(run.size).unwrap_or(u32::MAX).min(max_size);
+                    self.add(region, size, run.groups);
+                }
+                done(histogram.runs().len() as u64);
             }
-            done(histogram.runs().len() as u64);
         }
         Ok(())
     }
@@ -115,6 +132,9 @@ impl RegionTallies {
         self.paths.into_iter().zip(histograms).collect()
     }
 }
+
+/// So many regions' places are fetched at a time.
+pub const AT_A_TIME: usize = 64;
 
 /// Histograms as bytes, after a first one. A run of a size up to 5,000,000 and of less than 128
 /// groups takes at most 5.
@@ -190,7 +210,7 @@ mod tests {
             for (seed, cut) in (1..).zip(cuts.windows(2)) {
                 let part = write_histograms(&counted(seed, &groups[cut[0]..cut[1]]), 1);
                 let part = read_histograms(&part[1..]).unwrap();
-                prop_assert_eq!(whole.add_histograms(&part), Ok(()));
+                prop_assert_eq!(whole.add_histograms(part, u32::MAX), Ok(()));
             }
             let mut expected = BTreeMap::<Path, Vec<Run>>::new();
             for (path, size, groups) in groups {
@@ -242,7 +262,7 @@ mod tests {
         let numbers = ["a", "b", "a", "c", "b"].map(|name| tallies.number(path(name)));
         assert_eq!(numbers, [Ok(0), Ok(1), Ok(0), Err(TooManyRegions), Ok(1)]);
         let other = vec![(path("c"), Coco::default())];
-        assert_eq!(tallies.add_histograms(&other), Err(TooManyRegions));
+        assert_eq!(tallies.add_histograms(other, 7), Err(TooManyRegions));
         let name_bytes = RegionTallies::MOST_NAME_BYTES - 2;
         let mut tallies = RegionTallies { name_bytes, ..super::tests::tallies(1) };
         let numbers = ["", "ab", "c", "ab"].map(|name| tallies.number(path(name)));
@@ -257,7 +277,7 @@ mod tests {
         };
         let mut tallies = tallies(1);
         for part in [of(LARGEST, LARGEST), of(1 << 40, 7)] {
-            assert_eq!(tallies.add_histograms(&part), Ok(()));
+            assert_eq!(tallies.add_histograms(part, u32::MAX), Ok(()));
         }
         // with so many groups sizes count at a bound
         assert_eq!(tallies.histograms(), of(Tallies::MOST_PAIRS as u64, LARGEST));

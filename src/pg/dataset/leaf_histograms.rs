@@ -15,6 +15,7 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::FunctionCallInfo;
 use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
+use std::mem::{replace, take};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The expression by which a query counts the rows of a table that are groups: the quoted columns
@@ -179,7 +180,7 @@ fn leaf_histograms_merge(
     }
     if let Some(state) = running.state() {
         match other {
-            Ok(histograms) => state.count(|leaves, _| leaves.add_histograms(histograms)),
+            Ok(histograms) => state.count(|leaves, _| leaves.add_histograms(take(histograms))),
             Err(too_many) => state.leaves = Err(*too_many),
         }
     }
@@ -190,7 +191,7 @@ fn leaf_histograms_merge(
 #[pg_extern(stable, parallel_safe, strict)]
 fn leaf_histograms_write(mut running: Running<LeafState>) -> Result<Option<Vec<u8>>> {
     let Some(LeafState { leaves, .. }) = running.state() else { return Ok(None) };
-    let leaves = std::mem::replace(leaves, Err(TooManyRegions));
+    let leaves = replace(leaves, Err(TooManyRegions));
     Ok(Some(written(&leaves.map(Leaves::histograms))))
 }
 

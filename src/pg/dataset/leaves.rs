@@ -13,13 +13,14 @@ use super::row_counting::{Entities, NumberOf, RowCounter, RowMaker, entities};
 use super::row_regions::{OtherRegions, RowRegions};
 use super::streamed_row::StreamedRow;
 use crate::coco::Coco;
-use crate::counting::{RegionHistograms, RegionTallies, TooManyRegions};
+use crate::counting::{AT_A_TIME, RegionHistograms, RegionTallies, TooManyRegions};
 use crate::noise::words_from_system;
 use crate::path::Path;
 use crate::pg::errors::{Result, internal, too_many_regions};
 use crate::pg::server::settings::may_have_helper;
 use pgrx::pg_sys::panic::ErrorReport;
 use std::convert::Infallible;
+use std::mem::take;
 
 /// What reading private rows can end with: regions are public.
 type RegionsFit = std::result::Result<(), TooManyRegions>;
@@ -79,9 +80,9 @@ impl Leaves {
         Ok(())
     }
 
-    /// What another process has counted.
-    pub(crate) fn add_histograms(&mut self, histograms: &RegionHistograms) -> RegionsFit {
-        self.tallies.add_histograms(histograms)
+    /// What rows hold, or another process has counted.
+    pub(crate) fn add_histograms(&mut self, histograms: RegionHistograms) -> RegionsFit {
+        self.tallies.add_histograms(histograms, self.max_size)
     }
 
     /// From rows that are groups, as [`Leaves::add_group`].
@@ -92,15 +93,14 @@ impl Leaves {
     /// From rows that stand for many groups each: the region's columns, then a histogram.
     pub(crate) fn read_histograms(&mut self, rows: Query) -> RegionsFit {
         let depth = self.regions.columns().end;
+        let mut some = Vec::new();
         rows.run(|row| {
-            let region = self.regions.number_once(row, &mut self.tallies)?;
-            let Some(region) = region else { return Ok(()) };
-            let Some(histogram) = row.stored(depth, Coco::from_bytes) else { return Ok(()) };
-            for run in histogram.runs() {
-                self.add(region, u32::try_from(run.size).unwrap_or(u32::MAX), run.groups);
-            }
-            Ok(())
-        })
+            let Some(path) = self.regions.path(row, &mut self.tallies) else { return Ok(()) };
+            // without one it is a region all the same
+            some.push((path, row.stored(depth, Coco::from_bytes).unwrap_or_default()));
+            if some.len() < AT_A_TIME { Ok(()) } else { self.add_histograms(take(&mut some)) }
+        })?;
+        self.add_histograms(some)
     }
 
     /// From rows that are entities: the region's columns, then the group's.

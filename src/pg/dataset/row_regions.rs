@@ -126,21 +126,14 @@ impl RowRegions {
         }
     }
 
-    /// The same where hardly two rows are of one region: what it prints is not remembered.
-    pub(super) fn number_once(
-        &self,
-        row: &StreamedRow,
-        tallies: &mut RegionTallies,
-    ) -> std::result::Result<Option<u32>, TooManyRegions> {
-        let path: Option<Path> = self.columns().map(|column| row.name(column)).collect();
-        Ok(match (path, &self.other) {
-            (None, _) => None,
-            (Some(path), None) => Some(tallies.number(path)?),
-            (Some(path), Some(other)) => match tallies.known(&path) {
-                Some(number) => Some(number),
-                None => Some(tallies.number(other.of(&path))?),
-            },
-        })
+    /// The path of a row's region, for rows of which hardly two are of one: what it prints is not
+    /// remembered. None if a column is NULL, or too long for a name.
+    pub(super) fn path(&self, row: &StreamedRow, tallies: &mut RegionTallies) -> Option<Path> {
+        let path: Path = self.columns().map(|column| row.name(column)).collect::<Option<_>>()?;
+        match &self.other {
+            Some(other) if tallies.known(&path).is_none() => Some(other.of(&path)),
+            _ => Some(path),
+        }
     }
 
     /// The number of a region whose bytes are not known yet.
@@ -150,7 +143,8 @@ impl RowRegions {
         bytes: GroupKey,
         tallies: &mut RegionTallies,
     ) -> std::result::Result<Option<u32>, TooManyRegions> {
-        let number = self.number_once(row, tallies)?;
+        let path = self.path(row, tallies);
+        let number = path.map(|path| tallies.number(path)).transpose()?;
         self.printed.learn((bytes, number));
         if let Some(news) = &mut self.news {
             news.push((bytes, number));
