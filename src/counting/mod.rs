@@ -21,6 +21,6 @@ pub use group_row::{GroupRow, RowForm};
 pub use group_sizes::GroupSizes;
 pub use parts::MakeRows;
 pub use region_tallies::{
-    AT_A_TIME, RegionHistograms, RegionTallies, TooManyRegions, read_histograms, write_histograms,
+    RegionHistograms, RegionTallies, TooManyRegions, read_histograms, write_histograms,
 };
 pub use tallies::Tallies;

@@ -134,7 +134,7 @@ impl RegionTallies {
 }
 
 /// So many regions' places are fetched at a time.
-pub const AT_A_TIME: usize = 64;
+const AT_A_TIME: usize = 64;
 
 /// Histograms as bytes, after a first one. A run of a size up to 5,000,000 and of less than 128
 /// groups takes at most 5.

@@ -208,6 +208,12 @@ SELECT path, count(*), sum(groups), sum(size * groups) FROM dp_hierarchy_release
 CREATE TABLE huge AS SELECT 'one' AS state, '{3:9223372036854775807}'::coco AS sizes FROM generate_series(1, 3);
 SELECT dp_create_dataset('huge', 'huge', '{}', '{state}', size_column => 'sizes', epsilon_budget => 1e9);
 SELECT * FROM histograms($$dp_hierarchy_release('huge', 1e6, '{Hc}', 'none')$$);
+-- a region without a histogram is one all the same, wherever its row stands
+CREATE TABLE empty AS SELECT format('%s', lpad(i::text, 4, '0')) AS state, CASE WHEN i % 1000 <> 7 THEN '{1:1, 3:2}'::coco END AS sizes FROM generate_series(1, 3000) AS i;
+SELECT dp_create_dataset('empty', 'empty', '{}', '{state}', size_column => 'sizes', epsilon_budget => 1e9);
+SELECT count(DISTINCT path) AS regions, sum(groups) AS groups FROM dp_hierarchy_release('empty', 1e6) WHERE level = 1;
+SELECT count(*) AS rows FROM dp_hierarchy_release('empty', 1e6, name => 'all');
+SELECT region, groups, entities, mean_size FROM dp.release_regions WHERE dataset = 'empty' AND groups = 0 OR level = 0 AND dataset = 'empty' ORDER BY 1;
 
 -- what has no meaning with histograms is refused
 ALTER TABLE daily ADD who text, ADD dp dp_coco;

@@ -28,17 +28,25 @@ impl Filling<'_> {
         }
     }
 
-    /// Enters rows, whose regions the tree has.
-    pub(super) fn enter(&mut self, rows: &NoisyRows) -> Result<(), NoisyTableError> {
+    /// Enters rows, whose regions the tree has. `leaves`: each leaf's number among these, if it has rows.
+    pub(super) fn enter(
+        &mut self,
+        rows: &NoisyRows,
+        leaves: &[Option<u32>],
+    ) -> Result<(), NoisyTableError> {
         let largest = NoisyCounts::largest(self.tree);
         // where the tree has each region, and on which level
         let mut places = vec![(0, 0); rows.paths.len()];
-        for level in 0..self.tree.depth() {
+        let lowest = self.tree.depth() - 1;
+        for level in 0..lowest {
             for place in self.tree.level(level).paced() {
                 if let Some(&number) = rows.paths.get(&self.tree.regions()[place].path) {
                     places[number as usize] = (place, level);
                 }
             }
+        }
+        for (place, number) in self.tree.leaves().zip(leaves).paced() {
+            number.iter().for_each(|&number| places[number as usize] = (place, lowest));
         }
         let mut sums = vec![0.0; self.tree.depth()];
         let all = rows.regions.iter().zip(&rows.sizes).zip(&rows.groups);

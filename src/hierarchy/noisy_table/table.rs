@@ -47,13 +47,13 @@ impl NoisyTable {
             return Ok(None);
         }
         let of_totals = totals.iter().flat_map(|totals| totals.keys()).map(|path| path.as_slice());
-        let tree = tree_of(&rows, of_totals.map(Path::from))?;
+        let (tree, leaves) = tree_of(&rows, of_totals.map(Path::from))?;
         let regions = tree.regions().len();
         if regions.saturating_mul(sizes.len()) > MAX_CELLS {
             return Err(NoisyTableError::TooManyCells { regions, sizes: sizes.len() });
         }
         let mut cells = Filling::new(&tree, &sizes, rows.variances.is_some());
-        cells.enter(&rows)?;
+        cells.enter(&rows, &leaves)?;
         drop(rows);
         let totals = match totals {
             Some(totals) => public_totals(&tree, &totals)?,
@@ -88,8 +88,12 @@ fn sizes_of(rows: &NoisyRows) -> Result<Vec<u64>, NoisyTableError> {
     Ok(sizes)
 }
 
-/// The tree of which these, and the paths of the rows, are all regions.
-fn tree_of(rows: &NoisyRows, others: impl Iterator<Item = Path>) -> Result<Tree, NoisyTableError> {
+/// The tree of which these, and the paths of the rows, are all regions; and each leaf's number among the rows'
+/// regions, if it has rows.
+fn tree_of(
+    rows: &NoisyRows,
+    others: impl Iterator<Item = Path>,
+) -> Result<(Tree, Vec<Option<u32>>), NoisyTableError> {
     let others: HashSet<Path> = others.filter(|path| !rows.paths.contains_key(path)).collect();
     let exists = |path: &Path| rows.paths.contains_key(path) || others.contains(path);
     let paths = || rows.paths.keys().chain(&others).paced();
@@ -114,10 +118,15 @@ fn tree_of(rows: &NoisyRows, others: impl Iterator<Item = Path>) -> Result<Tree,
         return Err(NoisyTableError::UnevenDepth { path: path.to_vec(), depth });
     }
     drop(parents);
-    let leaves = paths().filter(|path| path.depth() == depth);
+    // as they occur: if that is their order, there is nothing to sort
+    let mut of_rows = vec![None; rows.paths.len()];
+    rows.paths.iter().for_each(|(path, number)| of_rows[*number as usize] = Some(path));
+    let of_rows = (0..).zip(of_rows).filter_map(|(number, path)| Some((path?, Some(number))));
+    let all = of_rows.chain(others.iter().map(|path| (path, None)));
+    let leaves = all.filter(|(path, _)| path.depth() == depth);
     // distinct paths of one length make a tree
-    let tree = Tree::from_leaves(depth, leaves.map(|path| (path.clone(), ())).collect());
-    tree.map(|(tree, _)| tree).map_err(|_| NoisyTableError::UnevenDepth { path: vec![], depth })
+    Tree::from_leaves(depth, leaves.map(|(path, number)| (path.clone(), number)).collect())
+        .map_err(|_| NoisyTableError::UnevenDepth { path: vec![], depth })
 }
 
 fn public_totals(

@@ -13,7 +13,7 @@ use super::row_counting::{Entities, NumberOf, RowCounter, RowMaker, entities};
 use super::row_regions::{OtherRegions, RowRegions};
 use super::streamed_row::StreamedRow;
 use crate::coco::Coco;
-use crate::counting::{AT_A_TIME, RegionHistograms, RegionTallies, TooManyRegions};
+use crate::counting::{RegionHistograms, RegionTallies, TooManyRegions};
 use crate::noise::words_from_system;
 use crate::path::Path;
 use crate::pg::errors::{Result, internal, too_many_regions};
@@ -24,6 +24,10 @@ use std::mem::take;
 
 /// What reading private rows can end with: regions are public.
 type RegionsFit = std::result::Result<(), TooManyRegions>;
+
+/// Histograms that are read are counted so many rows at a time, or with so many runs.
+const MOST_ROWS: usize = 1 << 6;
+const MOST_RUNS: usize = 1 << 14;
 
 /// The histograms of all leaf regions, by path. Confidential.
 pub(crate) struct Leaves {
@@ -80,7 +84,7 @@ impl Leaves {
         Ok(())
     }
 
-    /// What rows hold, or another process has counted.
+    /// What another process has counted.
     pub(crate) fn add_histograms(&mut self, histograms: RegionHistograms) -> RegionsFit {
         self.tallies.add_histograms(histograms, self.max_size)
     }
@@ -93,12 +97,18 @@ impl Leaves {
     /// From rows that stand for many groups each: the region's columns, then a histogram.
     pub(crate) fn read_histograms(&mut self, rows: Query) -> RegionsFit {
         let depth = self.regions.columns().end;
-        let mut some = Vec::new();
+        let (mut some, mut runs) = (Vec::new(), 0);
         rows.run(|row| {
-            let Some(path) = self.regions.path(row, &mut self.tallies) else { return Ok(()) };
+            let Some(path) = self.regions.path(row) else { return Ok(()) };
             // without one it is a region all the same
-            some.push((path, row.stored(depth, Coco::from_bytes).unwrap_or_default()));
-            if some.len() < AT_A_TIME { Ok(()) } else { self.add_histograms(take(&mut some)) }
+            let histogram = row.stored(depth, Coco::from_bytes).unwrap_or_default();
+            runs += histogram.runs().len();
+            some.push((path, histogram));
+            if some.len() < MOST_ROWS && runs < MOST_RUNS {
+                return Ok(());
+            }
+            runs = 0;
+            self.add_histograms(take(&mut some))
         })?;
         self.add_histograms(some)
     }

@@ -126,14 +126,9 @@ impl RowRegions {
         }
     }
 
-    /// The path of a row's region, for rows of which hardly two are of one: what it prints is not
-    /// remembered. None if a column is NULL, or too long for a name.
-    pub(super) fn path(&self, row: &StreamedRow, tallies: &mut RegionTallies) -> Option<Path> {
-        let path: Path = self.columns().map(|column| row.name(column)).collect::<Option<_>>()?;
-        match &self.other {
-            Some(other) if tallies.known(&path).is_none() => Some(other.of(&path)),
-            _ => Some(path),
-        }
+    /// The path that a row's region prints as. None if a column is NULL, or too long for a name.
+    pub(super) fn path(&self, row: &StreamedRow) -> Option<Path> {
+        self.columns().map(|column| row.name(column)).collect()
     }
 
     /// The number of a region whose bytes are not known yet.
@@ -143,8 +138,14 @@ impl RowRegions {
         bytes: GroupKey,
         tallies: &mut RegionTallies,
     ) -> std::result::Result<Option<u32>, TooManyRegions> {
-        let path = self.path(row, tallies);
-        let number = path.map(|path| tallies.number(path)).transpose()?;
+        let number = match (self.path(row), &self.other) {
+            (None, _) => None,
+            (Some(path), None) => Some(tallies.number(path)?),
+            (Some(path), Some(other)) => match tallies.known(&path) {
+                Some(number) => Some(number),
+                None => Some(tallies.number(other.of(&path))?),
+            },
+        };
         self.printed.learn((bytes, number));
         if let Some(news) = &mut self.news {
             news.push((bytes, number));
