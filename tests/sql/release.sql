@@ -168,3 +168,25 @@ DROP TRIGGER note ON dp.release_region;
 TABLE noted ORDER BY path;
 SELECT r.name, region, groups FROM dp.release_region AS g JOIN dp.release AS r ON r.id = g.release
  WHERE r.name LIKE 'with%' ORDER BY r.name, n;
+-- a column of the administrator's gets its default
+ALTER TABLE dp.release_region ADD COLUMN noted_at date DEFAULT '2026-01-01';
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('late', 1e5, name => 'with a column');
+SELECT DISTINCT noted_at FROM dp.release_region AS g JOIN dp.release AS r ON r.id = g.release WHERE r.name = 'with a column';
+ALTER TABLE dp.release_region DROP COLUMN noted_at;
+-- generated columns have what they are declared as: in many batches, of long values, of empty regions, and names with slashes
+CREATE TABLE wide AS SELECT 'state ' || i % 7 AS "the/state", CASE WHEN i % 50 = 3 THEN '(all)' ELSE 'county \' || i END AS county,
+    CASE WHEN i % 97 > 1 THEN format('{0:%s,%s:%s,900:%s}', i % 3, 1 + i % 800, 1 + i % 9, i % 2)::coco WHEN i % 97 = 1 THEN '{}' END AS sizes
+  FROM generate_series(1, 2500) AS i;
+INSERT INTO wide SELECT 'long', 'one', format('{%s}', string_agg(size || ':' || 1 + size % 7, ','))::coco FROM generate_series(0, 30000) AS size;
+SELECT dp_create_dataset('wide', 'wide', '{}', '{the/state,county}', size_column => 'sizes', epsilon_budget => 1e9);
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('wide', 1e6, '{Hc}', max_size => 40000, name => 'all');
+SELECT count(*) AS regions, max(pg_column_size(histogram)) > 8192 AS long, count(*) FILTER (WHERE groups = 0) AS empty,
+       count(*) FILTER (WHERE (g.region, g.parent, groups, entities, mean_size, median, p90, gini) IS DISTINCT FROM
+           (dp.region(path), CASE WHEN path <> '{}' THEN dp.region(path[:cardinality(path) - 1]) END, dp_groups(histogram), dp_entities(histogram),
+            dp_mean_size(histogram), dp_quantile(histogram, 0.5), dp_quantile(histogram, 0.9), dp_gini(histogram))) AS others
+  FROM dp.release_region AS g JOIN dp.release AS r ON r.id = g.release WHERE r.dataset_name = 'wide';
+SET enable_seqscan = off;
+SELECT region, parent, entities, gini FROM dp.release_region WHERE release = (SELECT id FROM dp.release WHERE dataset_name = 'wide') AND n IN (0, 1, 7) ORDER BY n;
+RESET enable_seqscan;
+UPDATE dp.release_region SET path = path WHERE release = (SELECT id FROM dp.release WHERE dataset_name = 'wide');
+SELECT count(*) AS regions FROM dp.release_regions WHERE dataset = 'wide' AND level = 2;
