@@ -130,3 +130,6 @@ SELECT e.* FROM (VALUES ($$other => 'other'$$), ($$groups_private => true, other
     error_of(format($$SELECT dp_create_dataset('none', 'plain', '{id}', '{city}', epsilon_budget => 1, %s)$$, arguments)) AS e;
 -- a table of regions without rows
 SELECT * FROM error_of($$SELECT * FROM dp_hierarchy_release('shops', 1)$$);
+RESET ROLE;
+-- regions are called what the table declares
+SELECT count(*) > 0 AS any, count(*) FILTER (WHERE region IS DISTINCT FROM dp.region(path)) AS others FROM dp.release_found_region;

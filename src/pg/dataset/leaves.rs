@@ -18,6 +18,7 @@ use crate::noise::words_from_system;
 use crate::path::Path;
 use crate::pg::errors::{Result, internal, too_many_regions};
 use crate::pg::server::settings::may_have_helper;
+use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use std::convert::Infallible;
 use std::mem::take;
@@ -98,8 +99,15 @@ impl Leaves {
     pub(crate) fn read_histograms(&mut self, rows: Query) -> RegionsFit {
         let depth = self.regions.columns().end;
         let (mut some, mut runs) = (Vec::new(), 0);
+        // what printing leaves behind
+        let mut printing = PgMemoryContexts::new("pg_dp: a region that is printed");
         rows.run(|row| {
-            let Some(path) = self.regions.path(row) else { return Ok(()) };
+            // SAFETY: what is kept of it is a copy.
+            let path = unsafe {
+                printing.reset();
+                printing.switch_to(|_| self.regions.path(row))
+            };
+            let Some(path) = path else { return Ok(()) };
             // without one it is a region all the same
             let histogram = row.stored(depth, Coco::from_bytes).unwrap_or_default();
             runs += histogram.runs().len();

@@ -6,40 +6,47 @@ use crate::path::label;
 use crate::pg::errors::{Result, internal};
 use crate::pg::server::relations::in_schema_dp;
 use crate::pg::server::select::extension_type;
-use crate::pg::server::table_writer::TableWriter;
+use crate::pg::server::table_writer::{TableWriter, WrittenColumn};
 use crate::pg::values::path::TextArray;
 use pgrx::datum::DatumWithOid;
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, FLOAT8ARRAYOID, FLOAT8OID, INT8OID, Oid, TEXTARRAYOID, TEXTOID};
 use pgrx::prelude::*;
 use std::ffi::CStr;
 
 /// A table with a row for each region.
 struct RegionTable<'a> {
     name: &'a CStr,
-    /// Behind `release`, `n` and `path`; and, in all, those that PostgreSQL would generate.
-    given: &'a [&'a str],
-    generated: &'a [&'a str],
+    /// Behind those that all have.
+    given: &'a [(&'a str, Oid)],
+    /// Those that PostgreSQL would generate.
+    generated: &'a [(&'a str, Oid)],
 }
+
+/// What the tables of regions have in common: the release, the region's number, and its path.
+const COMMON: [(&str, Oid); 3] = [("release", INT8OID), ("n", INT8OID), ("path", TEXTARRAYOID)];
+
+/// What a region is called.
+const REGION: (&str, Oid) = ("region", TEXTOID);
 
 /// A value, or NULL.
 type Value = Option<pg_sys::Datum>;
 
 pub(super) fn insert_histograms(release: i64, regions: &[StoredRegion]) -> Result<()> {
+    let histogram_type = extension_type("dp_coco")?;
     let table = RegionTable {
         name: c"release_region",
-        given: &["histogram"],
+        given: &[("histogram", histogram_type)],
         generated: &[
-            "region",
-            "parent",
-            "groups",
-            "entities",
-            "mean_size",
-            "median",
-            "p90",
-            "gini",
+            REGION,
+            ("parent", TEXTOID),
+            ("groups", INT8OID),
+            ("entities", INT8OID),
+            ("mean_size", FLOAT8OID),
+            ("median", INT8OID),
+            ("p90", INT8OID),
+            ("gini", FLOAT8OID),
         ],
     };
-    let histogram_type = extension_type("dp_coco")?;
     // as the table says, from the histogram taken apart once
     let generated = |region: &StoredRegion| {
         let histogram = Coco::from_bytes(&region.histogram).map_err(internal)?;
@@ -69,9 +76,12 @@ pub(super) fn insert_histograms(release: i64, regions: &[StoredRegion]) -> Resul
 }
 
 pub(super) fn insert_ranges(release: i64, regions: &[StoredRegion]) -> Result<()> {
-    let table =
-        RegionTable { name: c"release_region_bins", given: &["ranges"], generated: &["region"] };
     let ranges_type = extension_type("dp_ranges")?;
+    let table = RegionTable {
+        name: c"release_region_bins",
+        given: &[("ranges", ranges_type)],
+        generated: &[REGION],
+    };
     table.insert(
         release,
         regions,
@@ -84,8 +94,8 @@ pub(super) fn insert_ranges(release: i64, regions: &[StoredRegion]) -> Result<()
 pub(super) fn insert_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> {
     let table = RegionTable {
         name: c"release_region_sums",
-        given: &["sums", "stddevs"],
-        generated: &["region"],
+        given: &[("sums", FLOAT8ARRAYOID), ("stddevs", FLOAT8ARRAYOID)],
+        generated: &[REGION],
     };
     table.insert(
         release,
@@ -97,7 +107,7 @@ pub(super) fn insert_sums(release: i64, regions: &[StoredRegionSums]) -> Result<
 }
 
 pub(super) fn insert_found(release: i64, paths: &[Vec<&str>]) -> Result<()> {
-    let table = RegionTable { name: c"release_found_region", given: &[], generated: &["region"] };
+    let table = RegionTable { name: c"release_found_region", given: &[], generated: &[REGION] };
     table.insert(
         release,
         paths,
@@ -107,16 +117,18 @@ pub(super) fn insert_found(release: i64, paths: &[Vec<&str>]) -> Result<()> {
     )
 }
 
-/// The bytes of a value of that type, which on disk has these bytes.
-fn stored(bytes: &[u8], value_type: pg_sys::Oid) -> DatumWithOid<'_> {
-    // SAFETY: the caller's promise: a varlena of these bytes is such a value.
+/// A value of that type, which on disk has these bytes.
+fn stored(bytes: &[u8], value_type: Oid) -> DatumWithOid<'_> {
+    // SAFETY: a varlena of these bytes is such a value.
     unsafe { DatumWithOid::new(bytes, value_type) }
 }
 
 impl RegionTable<'_> {
     /// Inserts a row for each region. That their release is there is not checked for each, which would
-    /// take as long as all else: this transaction has just written it. Only a table for which the
-    /// administrator has triggers or rules, or more columns, is written as any other.
+    /// take as long as all else: this transaction has just written it. Only a table that an
+    /// administrator has changed, or has triggers or rules for, is written as any other.
+    ///
+    /// `path`, `given`, `generated`: a region's values.
     fn insert<'a, R>(
         &self,
         release: i64,
@@ -125,59 +137,62 @@ impl RegionTable<'_> {
         given: impl Fn(&'a R) -> Vec<DatumWithOid<'a>>,
         generated: impl Fn(&'a R) -> Result<Vec<Value>>,
     ) -> Result<()> {
-        let all = |n: i64, region| {
+        let inserted = |n: i64, region| {
             let mut values = vec![release.into(), n.into(), TextArray(path(region)).into()];
             values.extend(given(region));
             values
         };
-        let mut columns = vec!["release", "n", "path"];
-        columns.extend(self.given);
-        let table = in_schema_dp(self.name)
-            .ok_or_else(|| internal(format!("there is no table dp.{:?}", self.name)))?;
-        // SAFETY: the table was found, and is locked.
-        let writer = unsafe { TableWriter::open(table, &[&columns[..], self.generated].concat()) };
-        let Some(mut writer) = writer else {
-            return self.insert_one_by_one(&columns, regions, all);
+        let Some(mut writer) = self.writer()? else {
+            return self.insert_one_by_one(regions, inserted);
         };
         for (n, region) in (0..).zip(regions) {
             let values = || {
-                let given = all(n, region).into_iter();
+                let given = inserted(n, region).into_iter();
                 let mut values: Vec<Value> =
                     given.map(|value| value.datum().map(|datum| datum.sans_lifetime())).collect();
                 values.extend(generated(region)?);
                 Ok(values)
             };
-            // SAFETY: the values are of the types with which the table was made.
+            // SAFETY: they are of the types with which the writer was opened.
             unsafe { writer.add(values)? };
         }
         writer.close();
         Ok(())
     }
 
+    fn writer(&self) -> Result<Option<TableWriter>> {
+        let table = in_schema_dp(self.name)
+            .ok_or_else(|| internal(format!("there is no table dp.{:?}", self.name)))?;
+        let column = |generated| {
+            move |&(name, type_oid): &(_, Oid)| WrittenColumn { name, type_oid, generated }
+        };
+        let inserted = COMMON.iter().chain(self.given).map(column(false));
+        let columns: Vec<_> = inserted.chain(self.generated.iter().map(column(true))).collect();
+        // SAFETY: it was found, and the transaction has locked it.
+        Ok(unsafe { TableWriter::open(table, &columns) })
+    }
+
     fn insert_one_by_one<'a, R>(
         &self,
-        columns: &[&str],
         regions: &'a [R],
         values: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
     ) -> Result<()> {
-        let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
-        let (table, columns) = (self.name.to_string_lossy(), columns.join(", "));
-        let sql = format!("INSERT INTO dp.{table} ({columns}) VALUES ({})", places.join(", "));
-        let mut statement = None;
+        let columns = || COMMON.iter().chain(self.given);
+        let names: Vec<&str> = columns().map(|(name, _)| *name).collect();
+        let places: Vec<String> = (1..=names.len()).map(|place| format!("${place}")).collect();
+        let types: Vec<PgOid> = columns().map(|(_, type_oid)| PgOid::from(*type_oid)).collect();
+        let (table, names, places) =
+            (self.name.to_string_lossy(), names.join(", "), places.join(", "));
+        let sql = format!("INSERT INTO dp.{table} ({names}) VALUES ({places})");
+        let prepare = |client: &mut pgrx::spi::SpiClient| {
+            client.prepare_mut(&*sql, &types).map(|statement| statement.keep())
+        };
+        let statement = Spi::connect_mut(prepare).map_err(internal)?;
         for (n, region) in (0..).zip(regions) {
             pgrx::check_for_interrupts!();
             // a connection for each, which ends with the memory that its arguments take
             Spi::connect_mut(|client| {
-                let values = values(n, region);
-                let statement = match &statement {
-                    Some(statement) => statement,
-                    None => {
-                        let types: Vec<PgOid> =
-                            values.iter().map(|value| PgOid::from(value.oid())).collect();
-                        statement.insert(client.prepare_mut(&*sql, &types)?.keep())
-                    }
-                };
-                client.update(statement, None, &values).map(|_| ())
+                client.update(&statement, None, &values(n, region)).map(|_| ())
             })
             .map_err(internal)?;
         }

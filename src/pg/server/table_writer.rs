@@ -2,6 +2,7 @@
 //! those that PostgreSQL would generate. It would call a function for each of them in each row, which for
 //! regions of releases took as long as all else.
 
+use super::locality::is_of_citus;
 use crate::pg::errors::Result;
 use pgrx::PgTupleDesc;
 use pgrx::memcxt::PgMemoryContexts;
@@ -14,6 +15,14 @@ const MOST_BYTES: usize = 1 << 20;
 
 const WRITE: pg_sys::LOCKMODE = pg_sys::RowExclusiveLock as pg_sys::LOCKMODE;
 const KEEP_LOCK: pg_sys::LOCKMODE = pg_sys::NoLock as pg_sys::LOCKMODE;
+
+/// A column for which values are given.
+pub(crate) struct WrittenColumn<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) type_oid: Oid,
+    /// Whether PostgreSQL would make the values itself.
+    pub(crate) generated: bool,
+}
 
 /// An error leaves what is open to the end of the transaction.
 pub(crate) struct TableWriter {
@@ -32,16 +41,18 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    /// For rows with these columns. None where the table has others, or where it is not all that becomes of
-    /// a row that it is written: where there are triggers, but for those that check references, or rules.
+    /// For rows with these columns. None where the table has others, or is no table of PostgreSQL's own by itself;
+    /// or where it is not all that becomes of a row that it is written: where there are triggers, but for those
+    /// that check references, or rules.
     ///
     /// # Safety
-    /// There is such a table.
-    pub(crate) unsafe fn open(table: Oid, columns: &[&str]) -> Option<TableWriter> {
+    /// There is such a relation.
+    pub(crate) unsafe fn open(table: Oid, columns: &[WrittenColumn]) -> Option<TableWriter> {
         // SAFETY: the table is opened; what is made lives as long as the executor's state.
         unsafe {
             let table = pg_sys::table_open(table, WRITE);
-            let Some(places) = places(table, columns).filter(|_| is_only_written(table)) else {
+            let places = places(table, columns);
+            let Some(places) = places.filter(|_| is_plain(table) && is_only_written(table)) else {
                 pg_sys::table_close(table, KEEP_LOCK);
                 return None;
             };
@@ -78,6 +89,7 @@ impl TableWriter {
                 nulls[place] = value.is_none();
                 into[place] = value.unwrap_or(Datum::null());
             }
+            (*slot).tts_tableOid = (*self.table).rd_id;
             pg_sys::ExecStoreVirtualTuple(slot);
             pg_sys::ExecConstraints(&mut *self.target, slot, self.executor);
             self.filled += 1;
@@ -152,22 +164,39 @@ impl TableWriter {
     }
 }
 
-/// The places of columns with these names, if a table has no others.
+/// The places of these columns, if a table has no others.
 ///
 /// # Safety
 /// The table is open.
-unsafe fn places(table: pg_sys::Relation, columns: &[&str]) -> Option<Vec<usize>> {
+unsafe fn places(table: pg_sys::Relation, columns: &[WrittenColumn]) -> Option<Vec<usize>> {
     // SAFETY: the caller's promise.
     let of_table = unsafe { PgTupleDesc::from_pg_unchecked((*table).rd_att) };
-    let there: Vec<(usize, &str)> = of_table
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| !column.attisdropped)
-        .map(|(place, column)| (place, column.name()))
-        .collect();
-    let place = |name: &&str| there.iter().find(|(_, of)| of == name).map(|(place, _)| *place);
+    let there = of_table.iter().enumerate().filter(|(_, column)| !column.attisdropped);
+    let there: Vec<(usize, &pg_sys::FormData_pg_attribute)> = there.collect();
+    let place = |column: &WrittenColumn| {
+        let stored = if column.generated { pg_sys::ATTRIBUTE_GENERATED_STORED } else { 0 };
+        let is_it = |of_table: &pg_sys::FormData_pg_attribute| {
+            of_table.name() == column.name
+                && of_table.atttypid == column.type_oid
+                && of_table.attgenerated as u8 == stored
+        };
+        there.iter().find(|(_, of_table)| is_it(of_table)).map(|(place, _)| *place)
+    };
     let places: Option<Vec<usize>> = columns.iter().map(place).collect();
     places.filter(|_| there.len() == columns.len())
+}
+
+/// Whether a table stands by itself in PostgreSQL's own storage, on this server.
+///
+/// # Safety
+/// The table is open.
+unsafe fn is_plain(table: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    let (oid, class) = unsafe { ((*table).rd_id, &*(*table).rd_rel) };
+    class.relkind as u8 == pg_sys::RELKIND_RELATION
+        && class.relam == pg_sys::HEAP_TABLE_AM_OID
+        && !class.relispartition
+        && !is_of_citus(oid)
 }
 
 /// # Safety
