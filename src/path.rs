@@ -88,9 +88,12 @@ pub fn label<'a>(names: impl Iterator<Item = &'a str>) -> String {
 /// What the root is called among labels.
 const ROOT: &str = "(all)";
 
+/// Most paths are no longer, and need not grow.
+const FEW_BYTES: usize = 32;
+
 impl<S: AsRef<str>> FromIterator<S> for Path {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Path {
-        let mut path = String::new();
+        let mut path = String::with_capacity(FEW_BYTES);
         for name in names {
             // a name that is not PostgreSQL's may hold one
             path.extend(name.as_ref().split(END));

@@ -100,7 +100,7 @@ mod tests {
     use proptest::prelude::*;
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
-    use std::collections::HashMap;
+    use std::collections::BTreeMap;
 
     fn none(seed: u64) -> KeyNumbers {
         KeyNumbers::new(KeyHasher::new(&mut ChaCha20Rng::seed_from_u64(seed)))
@@ -118,7 +118,7 @@ mod tests {
             seed: u64,
             keys in prop::collection::vec((0..40u64, 0..40u64), 0..2000),
         ) {
-            let (mut numbers, mut expected) = (none(seed), HashMap::new());
+            let (mut numbers, mut expected) = (none(seed), BTreeMap::new());
             for key in keys {
                 let next = expected.len() as u32;
                 let number = *expected.entry(key).or_insert(next);

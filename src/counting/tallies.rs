@@ -166,11 +166,15 @@ impl Tallies {
             let end = rest.partition_point(|&(place, _)| place >> 32 <= region as u64);
             let (own, others) = rest.split_at(end);
             rest = others;
-            let small = (0..).zip(small).map(|(size, &groups)| Run { size, groups });
+            let small = (0..).zip(small).filter(|(_, groups)| **groups > 0);
+            let small = small.map(|(size, &groups)| Run { size, groups });
             let large = own
                 .iter()
                 .map(|&(place, groups)| Run { size: place & u64::from(u32::MAX), groups });
-            Coco::from_ascending(small.chain(large))
+            // as long as it has to be from the beginning, as it need not be copied then
+            let mut runs = Vec::with_capacity(small.clone().count() + own.len());
+            runs.extend(small.chain(large));
+            Coco::from_ascending(runs.into_iter())
         };
         self.small.iter().enumerate().map(of_region).collect()
     }

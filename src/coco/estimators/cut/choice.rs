@@ -23,7 +23,8 @@ use crate::coco::estimators::profile::Profile;
 /// groups per size: for one size, and as a multiple of t.
 fn saving(density: f64, scale: f64) -> f64 {
     let columns = (density.sqrt() / scale).sqrt().min(1.0);
-    let rows = if density * scale > 1.0 { (density * density / scale).cbrt() } else { density };
+    let rows =
+        if density * scale > 1.0 { (density * density / scale).powf(1.0 / 3.0) } else { density };
     rows - columns
 }
 
