@@ -294,7 +294,8 @@ CREATE FUNCTION dp.region(path text[]) RETURNS text
 COMMENT ON FUNCTION dp.region(text[]) IS
     'a path as one text, each as another: names joined by /, where / and \ get a \ in front';
 
--- What the histograms say is computed once, when they are stored: dashboards ask for it often.
+-- What the histograms say is computed once, when they are stored: dashboards ask for it often. Who stores a release computes
+-- the same (pg/release/store_regions.rs).
 CREATE TABLE dp.release_region (
     release bigint NOT NULL REFERENCES dp.release,
     n bigint NOT NULL, -- the regions' order: level by level

@@ -13,7 +13,7 @@ use std::hint::black_box;
 const NUMBER_BITS: u32 = 24;
 const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
 
-/// A table with so many places for 2^n keys is at most so full.
+/// The first table has 2^6 places; one that is fuller is made twice as large.
 const FIRST_BITS: u32 = 6;
 const MOST_FULL: (usize, usize) = (3, 4);
 

@@ -209,7 +209,7 @@ CREATE TABLE huge AS SELECT 'one' AS state, '{3:9223372036854775807}'::coco AS s
 SELECT dp_create_dataset('huge', 'huge', '{}', '{state}', size_column => 'sizes', epsilon_budget => 1e9);
 SELECT * FROM histograms($$dp_hierarchy_release('huge', 1e6, '{Hc}', 'none')$$);
 -- a region without a histogram is one all the same, wherever its row stands
-CREATE TABLE empty AS SELECT format('%s', lpad(i::text, 4, '0')) AS state, CASE WHEN i % 1000 <> 7 THEN '{1:1, 3:2}'::coco END AS sizes FROM generate_series(1, 3000) AS i;
+CREATE TABLE empty AS SELECT format('%s', lpad(i::text, 4, '0')) AS state, CASE WHEN i NOT IN (1, 7, 64, 65, 1984, 3000) THEN '{1:1, 3:2}'::coco END AS sizes FROM generate_series(1, 3000) AS i;
 SELECT dp_create_dataset('empty', 'empty', '{}', '{state}', size_column => 'sizes', epsilon_budget => 1e9);
 SELECT count(DISTINCT path) AS regions, sum(groups) AS groups FROM dp_hierarchy_release('empty', 1e6) WHERE level = 1;
 SELECT count(*) AS rows FROM dp_hierarchy_release('empty', 1e6, name => 'all');

@@ -131,5 +131,6 @@ SELECT e.* FROM (VALUES ($$other => 'other'$$), ($$groups_private => true, other
 -- a table of regions without rows
 SELECT * FROM error_of($$SELECT * FROM dp_hierarchy_release('shops', 1)$$);
 RESET ROLE;
--- regions are called what the table declares
-SELECT count(*) > 0 AS any, count(*) FILTER (WHERE region IS DISTINCT FROM dp.region(path)) AS others FROM dp.release_found_region;
+-- regions are called what the table declares, and those of a release are written together
+SELECT count(*) > 0 AS any, count(*) FILTER (WHERE region IS DISTINCT FROM dp.region(path)) AS others,
+       count(DISTINCT (release, cmin::text)) = count(DISTINCT release) AS together FROM dp.release_found_region;

@@ -127,5 +127,6 @@ SELECT e.* FROM (VALUES
     ($$'people', 'ages', '[0,9)', 1, budget_shares => '{1}'$$), ($$'people', 'ages', '[0,9)', 1, budget_shares => '{0.5,NULL,0.5}'$$), ($$'people', 'ages', '[0,9)', 1e-13$$)) AS c (arguments),
   error_of(format('SELECT dp_region_range_release(%s)', arguments)) AS e;
 SELECT epsilon_spent = :before AS nothing_spent FROM dp_budget('people');
--- regions are called what the table declares
-SELECT count(*) > 0 AS any, count(*) FILTER (WHERE region IS DISTINCT FROM dp.region(path)) AS others FROM dp.release_region_bins;
+-- regions are called what the table declares, and those of a release are written together
+SELECT count(*) > 0 AS any, count(*) FILTER (WHERE region IS DISTINCT FROM dp.region(path)) AS others,
+       count(DISTINCT (release, cmin::text)) = count(DISTINCT release) AS together FROM dp.release_region_bins;

@@ -124,5 +124,6 @@ SELECT e.* FROM (VALUES
     ($$'people', 8, 1, NULL$$), ($$'people', 8, 0$$), ($$'people', 8, 1, 0, 'tree'$$), ($$'people', 8, 1, 0, 'gaussian'$$), ($$'people', 8, 1, 0, 'auto', '{1}'$$), ($$'people', 8, 1, workload => 'some'$$),
     ($$'people', 16777217, 1$$)) AS c (arguments),
   error_of(format('SELECT dp_explain_region_ranges(%s)', arguments)) AS e;
--- regions are called what the table declares
-SELECT count(*) > 0 AS any, count(*) FILTER (WHERE region IS DISTINCT FROM dp.region(path)) AS others FROM dp.release_region_sums;
+-- regions are called what the table declares, and those of a release are written together
+SELECT count(*) > 0 AS any, count(*) FILTER (WHERE region IS DISTINCT FROM dp.region(path)) AS others,
+       count(DISTINCT (release, cmin::text)) = count(DISTINCT release) AS together FROM dp.release_region_sums;

@@ -188,5 +188,10 @@ SELECT count(*) AS regions, max(pg_column_size(histogram)) > 8192 AS long, count
 SET enable_seqscan = off;
 SELECT region, parent, entities, gini FROM dp.release_region WHERE release = (SELECT id FROM dp.release WHERE dataset_name = 'wide') AND n IN (0, 1, 7) ORDER BY n;
 RESET enable_seqscan;
-UPDATE dp.release_region SET path = path WHERE release = (SELECT id FROM dp.release WHERE dataset_name = 'wide');
-SELECT count(*) AS regions FROM dp.release_regions WHERE dataset = 'wide' AND level = 2;
+-- and PostgreSQL makes the same of them
+CREATE TEMP TABLE as_stored AS SELECT * FROM dp.release_region WHERE release = (SELECT id FROM dp.release WHERE dataset_name = 'wide');
+-- a batch is written by one command, rows one by one by as many
+SELECT name, count(DISTINCT g.cmin::text) = 1 AS together FROM dp.release_region AS g JOIN dp.release AS r ON r.id = g.release
+ WHERE dataset_name = 'wide' OR name IN ('with a trigger', 'with a column') GROUP BY 1 ORDER BY 1;
+UPDATE dp.release_region SET path = path, histogram = histogram WHERE release = (SELECT id FROM dp.release WHERE dataset_name = 'wide');
+SELECT count(*) AS regions, count(*) FILTER (WHERE s::text IS DISTINCT FROM g::text) AS others FROM as_stored AS s JOIN dp.release_region AS g USING (release, n);

@@ -70,7 +70,8 @@ pub(super) fn insert_histograms(release: i64, regions: &[StoredRegion]) -> Resul
         release,
         regions,
         |region| &region.path,
-        |region| vec![stored(&region.histogram, histogram_type)],
+        // SAFETY: this is how it was written for the worker.
+        |region| vec![unsafe { stored(&region.histogram, histogram_type) }],
         generated,
     )
 }
@@ -86,7 +87,8 @@ pub(super) fn insert_ranges(release: i64, regions: &[StoredRegion]) -> Result<()
         release,
         regions,
         |region| &region.path,
-        |region| vec![stored(&region.histogram, ranges_type)],
+        // SAFETY: this is how they were written for the worker.
+        |region| vec![unsafe { stored(&region.histogram, ranges_type) }],
         |region| Ok(vec![label(region.path.iter().copied()).into_datum()]),
     )
 }
@@ -117,16 +119,19 @@ pub(super) fn insert_found(release: i64, paths: &[Vec<&str>]) -> Result<()> {
     )
 }
 
-/// A value of that type, which on disk has these bytes.
-fn stored(bytes: &[u8], value_type: Oid) -> DatumWithOid<'_> {
-    // SAFETY: a varlena of these bytes is such a value.
+/// A value of that type.
+///
+/// # Safety
+/// On disk it is a varlena of these bytes.
+unsafe fn stored(bytes: &[u8], value_type: Oid) -> DatumWithOid<'_> {
+    // SAFETY: the caller's promise.
     unsafe { DatumWithOid::new(bytes, value_type) }
 }
 
 impl RegionTable<'_> {
     /// Inserts a row for each region. That their release is there is not checked for each, which would
-    /// take as long as all else: this transaction has just written it. Only a table that an
-    /// administrator has changed, or has triggers or rules for, is written as any other.
+    /// take as long as all else: this transaction has just written it. Only a table to which an
+    /// administrator has given columns, triggers or rules, or another place, is written row by row.
     ///
     /// `path`, `given`, `generated`: a region's values.
     fn insert<'a, R>(

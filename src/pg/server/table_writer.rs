@@ -41,9 +41,9 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    /// For rows with these columns. None where the table has others, or is no table of PostgreSQL's own by itself;
-    /// or where it is not all that becomes of a row that it is written: where there are triggers, but for those
-    /// that check references, or rules.
+    /// For rows with these columns. None where the table has others, or of other types or making; where it is no
+    /// table of PostgreSQL's own by itself; or where it is not all that becomes of a row that it is written:
+    /// where there are triggers, but for those that check references, or rules.
     ///
     /// # Safety
     /// There is such a relation.
@@ -85,6 +85,7 @@ impl TableWriter {
             let into = slice::from_raw_parts_mut((*slot).tts_values, columns);
             let nulls = slice::from_raw_parts_mut((*slot).tts_isnull, columns);
             nulls.fill(true);
+            debug_assert_eq!(values.len(), self.places.len());
             for (&place, value) in self.places.iter().zip(values) {
                 nulls[place] = value.is_none();
                 into[place] = value.unwrap_or(Datum::null());
@@ -209,7 +210,11 @@ unsafe fn is_only_written(table: pg_sys::Relation) -> bool {
             true => &[],
             false => slice::from_raw_parts((*triggers).triggers, (*triggers).numtriggers as usize),
         };
-        (*table).rd_rules.is_null() && triggers.iter().all(|trigger| trigger.tgisinternal)
+        let checks_references = |trigger: &pg_sys::Trigger| {
+            trigger.tgisinternal
+                && pg_sys::RI_FKey_trigger_type(trigger.tgfoid) != pg_sys::RI_TRIGGER_NONE as i32
+        };
+        (*table).rd_rules.is_null() && triggers.iter().all(checks_references)
     }
 }
 
