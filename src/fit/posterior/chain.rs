@@ -97,11 +97,6 @@ impl Windows {
     pub(super) fn cells(&self) -> usize {
         self.0.iter().map(|window| window.cells).sum()
     }
-
-    /// Whether all cells are single integers: none can be finer.
-    fn are_integers(&self) -> bool {
-        self.0.iter().all(|window| window.size == 1)
-    }
 }
 
 /// 2^n, for a normal number.
@@ -162,9 +157,9 @@ fn ln_sum(a: f64, b: f64) -> f64 {
 }
 
 impl Forward {
-    /// Whether nothing is computed more finely by another pass.
+    /// Whether all cells are single integers: another pass has none that are finer.
     pub(crate) fn is_finest(&self) -> bool {
-        self.windows.are_integers()
+        self.windows.0.iter().all(|window| window.size == 1)
     }
 
     fn ways(&self, place: usize) -> &[f64] {
