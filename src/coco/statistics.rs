@@ -1,6 +1,6 @@
 //! Numbers that sum a histogram up, and the distance of two.
 
-use super::histogram::{Coco, LARGEST};
+use super::histogram::{Coco, LARGEST, Run};
 use std::fmt;
 
 /// Why a statistic of a histogram does not exist.
@@ -36,15 +36,32 @@ impl Coco {
     /// The smallest size that at least a share q of the groups does not exceed; None without
     /// groups. Error: q outside 0 .. 1.
     pub fn quantile(&self, q: f64) -> Result<Option<u64>, StatisticsError> {
+        let rank = self.quantile_rank(q)?;
+        Ok(self.ranked(rank).map(|(run, _)| run.size))
+    }
+
+    /// How many groups make up a share q, at least 1. Error: q outside 0 .. 1.
+    pub(crate) fn quantile_rank(&self, q: f64) -> Result<u64, StatisticsError> {
         if !(0.0..=1.0).contains(&q) {
             return Err(StatisticsError::QuantileOutOfRange { q });
         }
-        let rank = ((q * self.groups() as f64).ceil() as u64).clamp(1, self.groups().max(1));
-        let mut below = 0;
-        Ok(self.runs().iter().find_map(|run| {
-            below += run.groups;
-            (below >= rank).then_some(run.size)
-        }))
+        Ok(((q * self.groups() as f64).ceil() as u64).clamp(1, self.groups().max(1)))
+    }
+
+    /// Where between one less than the size of the group of a rank and that size: by the share of the
+    /// groups of that size up to it.
+    pub(crate) fn place(&self, rank: u64) -> Option<f64> {
+        self.ranked(rank)
+            .map(|(run, rank)| run.size as f64 - (run.groups - rank) as f64 / run.groups as f64)
+    }
+
+    /// The groups of the size of a group, the smallest having rank 1, and its rank among these.
+    fn ranked(&self, mut rank: u64) -> Option<(&Run, u64)> {
+        self.runs().iter().find_map(|run| {
+            let found = (rank <= run.groups).then_some((run, rank));
+            rank = rank.saturating_sub(run.groups);
+            found
+        })
     }
 
     /// Entities per group; None without groups.

@@ -1,7 +1,7 @@
 //! What public information says the data may be like, for simulations.
 
 use crate::coco::{Coco, Run};
-use crate::work::poll;
+use crate::work::done;
 use rand::Rng;
 use rand_distr::{Binomial, Distribution};
 use std::ops::Range;
@@ -26,17 +26,16 @@ pub struct Shape {
     from: Vec<f64>,
 }
 
+/// The work for a binomial draw, in units of [`done`].
+const UNITS_PER_SPLIT: u64 = 5;
+
 impl Prior {
     /// The leaves' histograms, drawn afresh where they are not given.
     pub fn draw(&self, words: &mut impl Rng) -> Vec<Coco> {
         match self {
             Prior::Leaves(leaves) => leaves.clone(),
             Prior::Shape { shape, groups } => {
-                let draw = |&groups: &u64| {
-                    poll();
-                    shape.draw(groups, words)
-                };
-                groups.iter().map(draw).collect()
+                groups.iter().map(|&groups| shape.draw(groups, words)).collect()
             }
         }
     }
@@ -71,10 +70,11 @@ impl Shape {
     ///
     /// The groups in a range of sizes are split binomially between its halves, which takes a number
     /// of steps in proportion to the lesser of groups and sizes, times the logarithm of the sizes.
-    fn draw(&self, groups: u64, words: &mut impl Rng) -> Coco {
+    pub(super) fn draw(&self, groups: u64, words: &mut impl Rng) -> Coco {
         let mut runs = Vec::new();
         let mut ranges = vec![(0..self.sizes.len(), groups)];
         while let Some((range, groups)) = ranges.pop() {
+            done(UNITS_PER_SPLIT);
             if groups == 0 {
                 continue;
             }
@@ -88,7 +88,7 @@ impl Shape {
             ranges.push((middle..range.end, larger));
             ranges.push((range.start..middle, groups - larger));
         }
-        runs.into_iter().collect()
+        Coco::from_ascending(runs.into_iter())
     }
 
     fn weight(&self, range: &Range<usize>) -> f64 {

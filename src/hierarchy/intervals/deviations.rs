@@ -2,6 +2,7 @@
 
 use crate::coco::Coco;
 use crate::work::done;
+use std::ops::Range;
 
 /// How many sizes on either side, of those that were released, are as far off as one itself.
 const NEIGHBOURS: usize = 4;
@@ -9,10 +10,32 @@ const NEIGHBOURS: usize = 4;
 /// A spread of which the replicates say nothing: a tenth of a group.
 const LEAST_SPREAD: f64 = 0.1;
 
+/// Deviations of nine replicates at nine sizes tell what nine in ten are off by at most. Beyond that
+/// they are taken to fall off as the noise does, at least.
+const TOLD: f64 = 0.9;
+
+/// The work for a size's bar, in units of [`done`].
+const UNITS_PER_SIZE: u64 = 50;
+
 /// The half width of a bar of whole numbers: what is off by at most w of these is off by less than
 /// w + 1/2 of real ones.
 pub(super) fn whole(half: f64) -> f64 {
     (half - 0.5).ceil().max(0.0)
+}
+
+/// What these whole deviations are at most, but for so many of them, as a real number q: a whole one
+/// stands for what is less than 1/2 from it. So bars of the largest whole number up to q leave out
+/// so many if half of those count that are off by just as much: as often too few as too many.
+///
+/// `beyond`: positive, and at most as many as there are.
+fn reached(deviations: &mut [f32], beyond: f64) -> f64 {
+    let further = (beyond.ceil() as usize).clamp(1, deviations.len()) - 1;
+    let (_, &mut at, _) = deviations.select_nth_unstable_by(further, |a, b| b.total_cmp(a));
+    let [above, alike] = [|off: f32, at: f32| off > at, |off: f32, at: f32| off == at]
+        .map(|is| deviations.iter().filter(|off| is(**off, at)).count() as f64);
+    let part = (beyond - above) / alike;
+    // no deviation is negative
+    if at == 0.0 { 0.5 * (1.0 - part) } else { f64::from(at) + 0.5 - part }
 }
 
 /// What is counted at each size of a released histogram.
@@ -61,18 +84,56 @@ impl Deviations {
         Deviations { counted, replicates: vec![] }
     }
 
-    pub(super) fn add(&mut self, released: &Coco, replicate: &Coco) {
+    /// `replicate`: a release of what was drawn.
+    pub(super) fn add(&mut self, released: &Coco, drawn: &Coco, replicate: &Coco) {
         let sizes = || released.runs().iter().map(|run| run.size);
         let [numbers, again] =
-            [released, replicate].map(|histogram| self.counted.numbers(histogram, sizes()));
+            [drawn, replicate].map(|histogram| self.counted.numbers(histogram, sizes()));
         let off = numbers.zip(again).map(|(number, again)| (again as f64 - number as f64) as f32);
         self.replicates.push(off.collect());
         done(released.runs().len() as u64);
     }
 
+    pub(super) fn replicates(&self) -> usize {
+        self.replicates.len()
+    }
+
+    fn places(&self) -> usize {
+        self.replicates.first().map_or(0, Vec::len)
+    }
+
+    /// The sizes that a size is as far off as.
+    fn around(&self, place: usize) -> Range<usize> {
+        place.saturating_sub(NEIGHBOURS)..(place + NEIGHBOURS + 1).min(self.places())
+    }
+
+    /// How many groups each number is off by at most on either side, with this probability.
+    pub(super) fn half_widths(&self, level: f64) -> Vec<u64> {
+        let told = level.min(TOLD);
+        let wider = (1.0 - level).ln() / (1.0 - told).ln();
+        let mut pool = Vec::with_capacity((2 * NEIGHBOURS + 1) * self.replicates.len());
+        let width = |place: usize| {
+            done(UNITS_PER_SIZE);
+            pool.clear();
+            for off in &self.replicates {
+                pool.extend(off[self.around(place)].iter().map(|off| off.abs()));
+            }
+            if pool.iter().all(|off| *off == 0.0) {
+                return 0;
+            }
+            let mut all_but = |share: f64| {
+                let beyond = share * pool.len() as f64;
+                reached(&mut pool, beyond)
+            };
+            let width = wider * all_but(1.0 - told);
+            (if level > told { width.max(all_but(1.0 - level)) } else { width }) as u64
+        };
+        (0..self.places()).map(width).collect()
+    }
+
     /// The root of the mean square deviation around each size, of all replicates, or of all but one.
     fn spreads(&self, without: Option<usize>) -> Vec<f64> {
-        let places = self.replicates.first().map_or(0, Vec::len);
+        let places = self.places();
         let kept = || (0..).zip(&self.replicates).filter(|(number, _)| Some(*number) != without);
         let replicates = kept().count();
         let square = |off: f32| f64::from(off).powi(2);
@@ -80,15 +141,15 @@ impl Deviations {
         let squares: Vec<f64> = (0..places).map(at).collect();
         done(places as u64);
         let spread = |place: usize| {
-            let around = place.saturating_sub(NEIGHBOURS)..(place + NEIGHBOURS + 1).min(places);
+            let around = self.around(place);
             let count = (around.len() * replicates) as f64;
             (squares[around].iter().sum::<f64>() / count).sqrt()
         };
         (0..places).map(spread).collect()
     }
 
-    /// How many groups the numbers can be off by on either side, at so many spreads.
-    pub(super) fn half_widths(&self, spreads: f64) -> Vec<u64> {
+    /// So many spreads, in groups.
+    pub(super) fn half_widths_of(&self, spreads: f64) -> Vec<u64> {
         let width = |spread: f64| whole(spreads * spread) as u64;
         self.spreads(None).into_iter().map(width).collect()
     }

@@ -1,21 +1,27 @@
 //! Error bars of what was released.
 //!
-//! A release is taken as if it were the data, and its mechanism releases it again, a few times. By
-//! how much these replicates are off from it says how far it is itself off from the data: a
-//! parametric bootstrap. All of it is post-processing of what was released, by any method.
+//! Regions are made up whose groups are drawn from what was released, and the mechanism releases
+//! them again, a few times. By how much these replicates are off from what they are of says how far
+//! the release is itself off from the data: a bootstrap ([`resampling`]). All of it is post-processing
+//! of what was released, by any method. The random words follow from the release: the same one has
+//! the same bars, but another has replicates of its own. Nine that happen to be close to what they
+//! are of make the bars of one release too narrow, not those of all.
 //!
-//! At each size that was released the spread of a number is the root of the mean square deviation
-//! of the replicates there and at the neighbouring sizes, bias included. The bars are as many
-//! spreads wide as Student's or Laplace's distribution says. Nine sizes in a row are off nearly
-//! alike and count as three in the degrees of freedom: so about nine bars of 0.9 in ten held, on
-//! hierarchies of sparse and of dense data and on flights (docs/coverage.md has another, too).
+//! At each size that was released a bar holds as many of the replicates' deviations there and at the
+//! neighbouring sizes as was asked for. They are whole numbers, often the same: of those that are
+//! just as far off as the bar's end half count, as in mid-p values, as otherwise bars where nearly
+//! all numbers are exact would nearly always hold. Where more than nine in ten are asked for, they are
+//! taken to fall off as Laplace's distribution does. Bars of what sums a region up are as many spreads
+//! (roots of the mean square deviation) wide as Student's or Laplace's distribution says; those of
+//! quantiles hold all sizes, too, that bars of the numbers of groups leave room for.
 //!
 //! Bars that hold for all sizes of a region at once are as wide as the numbers of a replicate were
 //! off at most, in spreads of the other replicates, in all but the asked part of the replicates and
-//! of a level's regions with about as many sizes; and then a fifth wider. Released histograms are smoother than true ones, and
-//! what is smooth is released with less error: on the same data a fifth mostly made up for that.
+//! of a level's regions with about as many sizes; and no narrower than each by itself. How often bars
+//! hold is in docs/coverage.md.
 
 mod deviations;
+mod resampling;
 mod statistic;
 mod student;
 
@@ -26,19 +32,30 @@ use super::release::ReleaseError;
 use super::selection::Mechanism;
 use super::tree::Tree;
 use crate::coco::{Coco, DpCoco};
-use deviations::{Counted, Deviations, whole};
+use crate::work::Paced;
+use deviations::{Counted, Deviations};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
+use resampling::Resampling;
 use std::array;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// How many releases of the release are made. The most that one of nine is off by holds for a tenth
-/// with the probability of nine tenths.
-pub const REPLICATES: usize = 9;
+/// How many replicates are made at least: the most that one of nine is off by holds for a tenth with
+/// the probability of nine tenths.
+const REPLICATES: usize = 9;
 
-/// What bars that hold at once are wider by than those of the replicates.
-const SMOOTHER: f64 = 1.2;
+/// As many where no more than [`FEW_SIZES`] were released of all regions: there they take no time, and
+/// there are few sizes to tell of each other.
+const REPLICATES_OF_FEW: usize = 35;
+
+const FEW_SIZES: usize = 1000;
+
+/// How many replicates [`intervals`] makes.
+pub fn replicates(released: &[DpCoco]) -> usize {
+    let sizes: usize = released.iter().map(|region| region.histogram().runs().len()).sum();
+    if sizes > FEW_SIZES { REPLICATES } else { REPLICATES_OF_FEW }
+}
 
 /// How sure the bars are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +65,7 @@ pub struct Confidence {
 }
 
 impl Confidence {
-    /// Beyond these few replicates say nothing.
+    /// Beyond these, replicates say nothing.
     pub const LEVELS: [f64; 2] = [0.5, 0.99];
 
     /// `level`: the probability that what is true lies within the bars. `simultaneous`: whether
@@ -73,7 +90,7 @@ pub struct Interval {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegionIntervals {
     released: Coco,
-    /// How many groups there can be: those that were released, unless their number is off, too.
+    /// How many groups there can be.
     most_groups: f64,
     /// Groups, on either side, at each size that was released.
     of_size: Vec<u64>,
@@ -94,7 +111,10 @@ impl RegionIntervals {
     /// At each size that was released, in ascending order.
     pub fn sizes(&self) -> impl Iterator<Item = SizeIntervals> + '_ {
         let all = self.most_groups;
-        let interval = move |groups: u64, half: u64| around(groups as f64, half as f64, all);
+        let interval = move |groups: u64, half: u64| {
+            let [groups, half] = [groups, half].map(|number| number as f64);
+            Interval::within(groups, [groups - half, groups + half], all)
+        };
         let mut up_to = 0;
         let halves = self.of_size.iter().zip(&self.up_to_size);
         self.released.runs().iter().zip(halves).map(move |(run, (of_size, up_to_size))| {
@@ -114,13 +134,17 @@ impl RegionIntervals {
     }
 }
 
-/// No number is below 0 or above what it can be at most.
-fn around(value: f64, half: f64, most: f64) -> Interval {
-    Interval { value, lower: (value - half).max(0.0), upper: (value + half).min(most).max(value) }
+impl Interval {
+    /// No number is below 0 or above what it can be at most, and what was released is in the bar.
+    fn within(value: f64, [lower, upper]: [f64; 2], most: f64) -> Interval {
+        // what is rounded up to 0 may be -0, which PostgreSQL would print
+        let lower = lower.min(value).max(0.0) + 0.0;
+        Interval { value, lower, upper: upper.min(most).max(value) + 0.0 }
+    }
 }
 
 /// The error bars of all regions, in the tree's order. The same arguments give the same bars: the
-/// words for the noise are those of generators with fixed seeds.
+/// words for the noise follow from what was released.
 ///
 /// `mechanism`: by which all was released, with the levels' epsilons that it took: see
 /// [`Mechanism::with_levels`]. `released`: one histogram for each region of the tree, in its order.
@@ -135,33 +159,56 @@ pub fn intervals(
     threads: NonZeroUsize,
     observer: &mut dyn Observer,
 ) -> Result<Vec<RegionIntervals>, ReleaseError> {
+    let replicates = replicates(released);
     let released: Vec<Coco> = released.iter().map(|region| region.histogram().clone()).collect();
     let mut regions: Vec<Replicates> = released.iter().map(Replicates::new).collect();
-    for round in 0..REPLICATES as u32 {
-        let words = &mut ChaCha20Rng::seed_from_u64(round.into());
-        let again = mechanism.release_sums(tree, &released, words, threads, &mut ())?;
-        for ((region, released), again) in regions.iter_mut().zip(&released).zip(&again.histograms)
-        {
-            region.add(released, again.histogram());
+    let resampling = Resampling::new(tree, &released);
+    let mut words = ChaCha20Rng::seed_from_u64(seed(&released));
+    let mut keeps_groups = true;
+    for round in 0..replicates as u32 {
+        words.set_stream(round.into());
+        words.set_word_pos(0);
+        let words = &mut words;
+        let drawn = resampling.draw(words);
+        let again = mechanism.release_sums(tree, &drawn, words, threads, &mut ())?;
+        let pairs = drawn.iter().zip(&again.histograms);
+        for ((region, released), (drawn, again)) in regions.iter_mut().zip(&released).zip(pairs) {
+            region.add(released, drawn, again.histogram());
+            keeps_groups &= drawn.groups() == again.histogram().groups();
         }
         observer.simulated(round + 1);
     }
+    // a method that does not keep all public numbers of groups keeps the root's
+    let all_groups = released.first().map_or(0, Coco::groups);
+    let most_groups = |region: &Coco| match () {
+        () if mechanism.has_private_groups() => f64::INFINITY,
+        () if keeps_groups => region.groups() as f64,
+        () => all_groups as f64,
+    };
     let mut bars = Vec::with_capacity(regions.len());
     let mut released = released.into_iter();
     for level in 0..tree.depth() {
         let of_level = &regions[tree.level(level)];
         let at_once = Counted::BOTH.map(|counted| at_once(of_level, counted, confidence));
         for (region, released) in of_level.iter().zip(&mut released) {
-            let spreads = at_once.each_ref().map(|by_class| {
-                let each = student::widest_quantile::<{ 3 * REPLICATES }>(confidence.level);
-                // at once they are never narrower than each by itself
-                by_class.get(&region.size_class).map_or(each, |all| all.max(each))
-            });
-            bars.push(region.bars(released, mechanism, confidence, spreads));
+            let spreads =
+                |counted: Counted| at_once[counted as usize].get(&region.size_class).copied();
+            let limits = Limits { groups: most_groups(&released), size: mechanism.max_size() };
+            bars.push(region.bars(released, limits, confidence, spreads));
         }
     }
     Ok(bars)
 }
+
+/// Of another release, another one.
+fn seed(released: &[Coco]) -> u64 {
+    let runs = released.iter().flat_map(Coco::runs).paced();
+    let numbers = runs.flat_map(|run| [run.size, run.groups]);
+    numbers.fold(0, |seed, number| (seed ^ number).wrapping_mul(ODD).rotate_left(29))
+}
+
+/// 2^64 over the golden ratio: a product's upper bits depend on all of a factor's.
+const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Regions of a class have about as many sizes, of which the largest deviation is one.
 fn size_class(released: &Coco) -> Option<u32> {
@@ -182,7 +229,7 @@ fn at_once(
             of_class.extend(region.deviations(counted).widest());
         }
     }
-    let quantile = |widest| SMOOTHER * upper_quantile(widest, confidence.level);
+    let quantile = |widest| upper_quantile(widest, confidence.level);
     widest.into_iter().map(|(class, widest)| (class, quantile(widest))).collect()
 }
 
@@ -198,10 +245,18 @@ fn upper_quantile(mut numbers: Vec<f64>, level: f64) -> f64 {
         // too few for that
         None => {
             let levels = [level, 1.0 - 1.0 / ranks];
-            let [asked, had] = levels.map(student::widest_quantile::<REPLICATES>);
+            let [asked, had] =
+                levels.map(|level| student::widest_quantile(numbers.len() | 1, level));
             largest * asked / had
         }
     }
+}
+
+/// What a region's groups, and a group's size, are at most.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    groups: f64,
+    size: u64,
 }
 
 /// What the replicates of a region say of it.
@@ -227,37 +282,50 @@ impl Replicates {
         }
     }
 
-    fn add(&mut self, released: &Coco, again: &Coco) {
-        self.of_size.add(released, again);
-        self.up_to_size.add(released, again);
+    /// `drawn`: of which this is a release.
+    fn add(&mut self, released: &Coco, drawn: &Coco, again: &Coco) {
+        self.of_size.add(released, drawn, again);
+        self.up_to_size.add(released, drawn, again);
         for (sum, statistic) in self.squares.iter_mut().zip(Statistic::ALL) {
-            let [number, again] = [released, again].map(|h| statistic.of(h).unwrap_or(0.0));
-            *sum += (again - number).powi(2);
+            let [place, again] = [drawn, again].map(|h| statistic.place(h).unwrap_or(0.0));
+            *sum += (again - place).powi(2);
         }
     }
 
+    /// `spreads`: how wide the bars of a kind are at least, if they are to hold at once.
     fn bars(
         &self,
         released: Coco,
-        mechanism: &Mechanism,
+        limits: Limits,
         confidence: Confidence,
-        spreads: [f64; 2],
+        spreads: impl Fn(Counted) -> Option<f64>,
     ) -> RegionIntervals {
-        let most_groups =
-            if mechanism.has_private_groups() { f64::INFINITY } else { released.groups() as f64 };
-        let t = student::widest_quantile::<REPLICATES>(confidence.level);
+        let [of_size, mut up_to_size] =
+            Counted::BOTH.map(|counted| self.deviations(counted).half_widths(confidence.level));
+        let last = released.runs().last().is_some_and(|run| run.size == limits.size);
+        if last && limits.groups == released.groups() as f64 {
+            // all groups, of which the number is public
+            up_to_size.last_mut().into_iter().for_each(|half| *half = 0);
+        }
+        let replicates = self.of_size.replicates();
+        let t = student::widest_quantile(replicates, confidence.level);
         let statistics = array::from_fn(|number| {
             let statistic = Statistic::ALL[number];
-            let half = t * (self.squares[number] / REPLICATES as f64).sqrt();
-            let half = if statistic.is_whole() { whole(half) } else { half };
-            let value = statistic.of(&released)?;
-            Some(around(value, half, statistic.most(most_groups, mechanism.max_size())))
+            let half = t * (self.squares[number] / replicates as f64).sqrt();
+            let ends = statistic.ends(&released, half, &up_to_size)?;
+            let most = statistic.most(limits.groups, limits.size);
+            Some(Interval::within(statistic.of(&released)?, ends, most))
         });
+        let at_once = |counted, each: Vec<u64>| -> Vec<u64> {
+            let Some(spreads) = spreads(counted) else { return each };
+            let at_once = self.deviations(counted).half_widths_of(spreads);
+            each.into_iter().zip(at_once).map(|(each, at_once)| each.max(at_once)).collect()
+        };
         RegionIntervals {
-            of_size: self.of_size.half_widths(spreads[0]),
-            up_to_size: self.up_to_size.half_widths(spreads[1]),
+            of_size: at_once(Counted::OfSize, of_size),
+            up_to_size: at_once(Counted::UpToSize, up_to_size),
             released,
-            most_groups,
+            most_groups: limits.groups,
             statistics,
         }
     }

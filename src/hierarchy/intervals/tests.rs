@@ -187,13 +187,125 @@ fn nine_bars_in_ten_hold() {
     }
 }
 
+/// Bars of nine replicates at nine sizes, worked out by hand.
+#[test]
+fn bars_hold_the_asked_part_of_the_deviations_around() {
+    let sizes: Vec<u64> = (1..=9).collect();
+    let released = of_sizes(&sizes);
+    let mut deviations = Deviations::new(Counted::OfSize);
+    // one group of size 5 too many in four replicates of nine, one of size 6 too few
+    let off: Vec<u64> = sizes.iter().map(|&size| if size == 6 { 5 } else { size }).collect();
+    for number in 0..9 {
+        let again = if number < 4 { of_sizes(&off) } else { of_sizes(&sizes) };
+        deviations.add(&released, &released, &again);
+    }
+    let middle = |level: f64| deviations.half_widths(level)[4];
+    // 8 of 81 are off by 1: half of them, and 73 that are not off at all, are 95 %
+    assert_eq!([0.5, 0.9, 0.95, 0.96, 0.99].map(middle), [0, 0, 0, 1, 1]);
+    // at the ends five sizes of 9 replicates: 4 of 45 are off, of which half are 4.4 %
+    assert_eq!(deviations.half_widths(0.95)[0], 0);
+    assert_eq!(deviations.half_widths(0.96)[0], 1);
+}
+
+/// A quantile among many groups of one size is known where few releases would not tell: what counts
+/// is how many groups there are between it and the next size, however far that is.
+#[test]
+fn quantiles_have_bars_by_their_ranks() {
+    let histogram: Coco = [(3, 40), (4, 20), (9, 40)]
+        .map(|(size, groups)| Run { size, groups })
+        .into_iter()
+        .collect();
+    let ends = |statistic: Statistic, half, up_to| statistic.ends(&histogram, half, up_to).unwrap();
+    // the 50th of 100 is the tenth of 20
+    assert_eq!(Statistic::Median.place(&histogram), Some(3.5));
+    assert_eq!(Statistic::Median.of(&histogram), Some(4.0));
+    assert_eq!(ends(Statistic::Median, 0.4, &[0, 0, 0]), [4.0, 4.0]);
+    assert_eq!(ends(Statistic::Median, 0.6, &[0, 0, 0]), [3.0, 5.0]);
+    assert_eq!(ends(Statistic::Median, 0.4, &[9, 10, 0]), [4.0, 4.0]);
+    assert_eq!(ends(Statistic::Median, 0.4, &[10, 10, 0]), [3.0, 4.0]);
+    assert_eq!(ends(Statistic::Median, 0.4, &[9, 11, 0]), [4.0, 9.0]);
+    assert_eq!(ends(Statistic::P99, 0.0, &[0, 38, 2]), [9.0, 9.0]);
+    assert_eq!(ends(Statistic::Entities, 2.6, &[0, 0, 0]), [557.0, 563.0]);
+    assert_eq!(ends(Statistic::MeanSize, 0.25, &[0, 0, 0]), [5.35, 5.85]);
+    assert_eq!(Statistic::Median.ends(&Coco::default(), 1.0, &[]), None);
+}
+
+/// The group in the middle has size 9 or 1,000, by a hair.
+#[test]
+fn the_bar_of_a_median_reaches_over_a_gap() {
+    let leaf: Coco =
+        [(9, 500), (1000, 500)].map(|(size, groups)| Run { size, groups }).into_iter().collect();
+    let (tree, leaves) = Tree::from_leaves(1, vec![(vec!["a".to_string()], leaf)]).unwrap();
+    let mechanism = Mechanism::new(&ReleaseRequest::new(2, 1.0).up_to(2000)).unwrap();
+    let mechanism = mechanism.with_levels(&[Some(0.5), Some(0.5)]).unwrap();
+    let released: Vec<DpCoco> = tree.sums(leaves).into_iter().map(DpCoco::new).collect();
+    let confidence = Confidence::new(0.9, false).unwrap();
+    let bars = intervals(&mechanism, &tree, &released, confidence, ONE, &mut ()).unwrap();
+    for bars in bars {
+        let median = bars.statistics().find(|(statistic, _)| *statistic == Statistic::Median);
+        assert_eq!(median.map(|(_, bar)| (bar.lower, bar.upper)), Some((9.0, 1000.0)));
+    }
+}
+
+/// Releases of the same data have replicates of their own, also where their sums are the same.
+#[test]
+fn another_release_has_other_replicates() {
+    let released = |runs: [u64; 2]| vec![of_sizes(&runs), of_sizes(&[0])];
+    assert_ne!(seed(&released([1, 3])), seed(&released([2, 2])));
+    let (tree, leaves) = hierarchy();
+    let sums = tree.sums(leaves);
+    let draw = |released| {
+        Resampling::new(&tree, &sums).draw(&mut ChaCha20Rng::seed_from_u64(seed(released)))
+    };
+    let others = [&sums[1..], &sums[..1]].concat();
+    assert_eq!(draw(&sums), draw(&sums));
+    assert_ne!(draw(&sums), draw(&others));
+}
+
+#[test]
+fn surer_bars_are_wider_whatever_the_threads() {
+    let mechanism = asked(0.5);
+    let released = released(&mechanism, 6);
+    let (tree, _) = hierarchy();
+    let at = |level, threads| {
+        let mechanism = mechanism.with_levels(&released.epsilons).unwrap();
+        let confidence = Confidence::new(level, false).unwrap();
+        let threads = NonZeroUsize::new(threads).unwrap();
+        intervals(&mechanism, &tree, &released.histograms, confidence, threads, &mut ()).unwrap()
+    };
+    assert_eq!(at(0.9, 1), at(0.9, 4));
+    let levels = [0.5, 0.7, 0.9, 0.91, 0.95, 0.99].map(|level| widths(&at(level, 2)));
+    for pair in levels.windows(2) {
+        assert!(pair[0].iter().zip(&pair[1]).all(|(less, more)| less <= more));
+    }
+}
+
+/// The number of all groups is public; that of a region's is not what `pgsr` releases.
+#[test]
+fn what_is_public_has_bars_of_no_width() {
+    let request = ReleaseRequest::new(2, 0.5).up_to(50);
+    for (request, kept) in [(request.clone(), true), (request.by(&["auto"], "pgsr"), false)] {
+        let mechanism = Mechanism::new(&request).unwrap();
+        let released = released(&mechanism, 7);
+        let bars = bars(&mechanism, &released, false);
+        for (bars, released) in bars.iter().zip(&released.histograms) {
+            let groups = released.histogram().groups();
+            let most = if kept { groups } else { 1253 };
+            assert_eq!(bars.most_groups, most as f64);
+            if let Some(last) = bars.sizes().last().filter(|last| kept && last.size == 50) {
+                assert_eq!(last.up_to_size.lower, groups as f64);
+            }
+        }
+    }
+}
+
 /// The spread at a place is that of the squares around it.
 #[test]
 fn spreads_are_those_of_neighbouring_sizes() {
     let released = of_sizes(&[1, 2, 3, 10, 20, 30, 40]);
     let mut deviations = Deviations::new(Counted::UpToSize);
     for again in [&[1, 2, 3, 10, 20, 30, 41], &[2, 2, 3, 10, 20, 30, 40]] {
-        deviations.add(&released, &of_sizes(again));
+        deviations.add(&released, &released, &of_sizes(again));
     }
     // the first replicate is off by one at 40, the second at 1
     let far = (1.0 - 0.5) / 0.1; // only the other one, of which no number is off there
@@ -201,8 +313,8 @@ fn spreads_are_those_of_neighbouring_sizes() {
     assert_eq!(widest, [far, far]);
     // nine places around: the ends see five of the seven, those in the middle both squares
     let at_ends = (1.0f64 / 10.0).sqrt();
-    assert_eq!(deviations.half_widths(1.4 / at_ends), [1, 1, 2, 2, 2, 1, 1]);
-    assert_eq!(deviations.half_widths(0.4 / at_ends), [0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(deviations.half_widths_of(1.4 / at_ends), [1, 1, 2, 2, 2, 1, 1]);
+    assert_eq!(deviations.half_widths_of(0.4 / at_ends), [0, 0, 0, 0, 0, 0, 0]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::releases::open_as_owner;
 use super::watch::SimulationWatch;
 use crate::coco::DpCoco;
 use crate::hierarchy::{
-    Confidence, Interval, Mechanism, REPLICATES, RegionIntervals, Statistic, Tree, intervals,
+    Confidence, Interval, Mechanism, RegionIntervals, Statistic, Tree, intervals, replicates,
 };
 use crate::path::Path;
 use crate::pg::errors::{Result, internal, invalid, not_carried_out, required};
@@ -99,8 +99,8 @@ fn dp_histogram_intervals(
     })))
 }
 
-/// Keeps the bars of regions that [`dp_hierarchy_intervals`] gives by default, which are the same
-/// each time. No more is told than that tells.
+/// Keeps the bars of regions' statistics but p99 that [`dp_hierarchy_intervals`] gives by default, in place of those that
+/// were kept before, perhaps by another version. No more is told than that tells.
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_keep_intervals(dataset: Option<&str>, release: Option<&str>) -> Result<()> {
     let dataset = required(dataset, "dataset")?;
@@ -129,6 +129,7 @@ fn dp_keep_intervals(dataset: Option<&str>, release: Option<&str>) -> Result<()>
         [|bar: Interval| bar.lower, |bar: Interval| bar.upper]
             .map(|end| bars.iter().map(|bar| bar.map(end)).collect::<Vec<Option<f64>>>())
     });
+    execute("DELETE FROM dp.release_interval WHERE release = $1", &[own.id.into()], |_| Ok(()))?;
     let ends = [entities, mean_size, median, p90, gini].into_iter().flatten();
     let arguments: Vec<_> = std::iter::once(own.id.into()).chain(ends.map(Into::into)).collect();
     execute(
@@ -179,7 +180,7 @@ fn bars(
     confidence: Confidence,
 ) -> Result<Vec<RegionIntervals>> {
     let mut watch =
-        SimulationWatch::new(progress, REPLICATES as u32, "of what was released".into());
+        SimulationWatch::new(progress, replicates(released) as u32, "of what was released".into());
     intervals(mechanism, tree, released, confidence, threads(), &mut watch).map_err(not_carried_out)
 }
 
