@@ -11,8 +11,9 @@ pub fn head(runs: usize, hierarchies: &[Data]) -> String {
     let mut text = format!(
         "# Coverage of error bars
 
-`make accuracy RUNS={}` wrote this page, with ten releases for each of these runs: each hierarchy
-released by default {runs} times at each ε (of the whole release), with the bars of
+`cargo run --profile pure --no-default-features --example accuracy -- coverage {runs} docs` wrote this
+page (`make accuracy RUNS=n` does with 10 n releases): each hierarchy released by
+default {runs} times at each ε (of the whole release), with the bars of
 [dp_hierarchy_intervals](reference/dp_hierarchy_intervals.md) at confidence {CONFIDENCE}. All noise comes from
 fixed seeds (seed {SEED}).
 
@@ -22,19 +23,17 @@ fixed seeds (seed {SEED}).
   sizes of a level and hold as often. Nobody can make these: it takes the truth to know how
   wide they have to be;
 - *at once*: the percentage of regions in which the bars of all sizes hold together, with
-  `simultaneous => true`.
+  `simultaneous => true`; a region without released sizes counts.
 
 Whole numbers have steps: a bar of 0 or 1 group on either side holds more or less often than any
-share that is asked for, and where nearly all numbers are exact, bars of no width hold nearly always.
-Where the noise is wide, a region's numbers are drawn to the shape of the region above; what that is
-off by the bars do not know. How the bars are made was settled on *Sparse*, *Dense* and *Flights* at
+share that is asked for, and quantiles, which are sizes, hold nearly always where nearly all groups have few
+sizes. How the bars are made was settled on *Sparse*, *Dense* and *Flights* at
 other releases; *Gap* was not looked at. The synthetic data are smaller here than those of the same
 names in [accuracy](accuracy.md).
 
 | data | groups | regions per level |
 |---|--:|--:|
-",
-        runs / 10
+"
     );
     for data in hierarchies {
         let regions: Vec<String> =
