@@ -300,13 +300,8 @@ impl Replicates {
         confidence: Confidence,
         spreads: impl Fn(Counted) -> Option<f64>,
     ) -> RegionIntervals {
-        let [of_size, mut up_to_size] =
+        let [of_size, up_to_size] =
             Counted::BOTH.map(|counted| self.deviations(counted).half_widths(confidence.level));
-        let last = released.runs().last().is_some_and(|run| run.size == limits.size);
-        if last && limits.groups == released.groups() as f64 {
-            // all groups, of which the number is public
-            up_to_size.last_mut().into_iter().for_each(|half| *half = 0);
-        }
         let replicates = self.of_size.replicates();
         let t = student::widest_quantile(replicates, confidence.level);
         let statistics = array::from_fn(|number| {
@@ -321,13 +316,14 @@ impl Replicates {
             let at_once = self.deviations(counted).half_widths_of(spreads);
             each.into_iter().zip(at_once).map(|(each, at_once)| each.max(at_once)).collect()
         };
-        RegionIntervals {
-            of_size: at_once(Counted::OfSize, of_size),
-            up_to_size: at_once(Counted::UpToSize, up_to_size),
-            released,
-            most_groups: limits.groups,
-            statistics,
+        let of_size = at_once(Counted::OfSize, of_size);
+        let mut up_to_size = at_once(Counted::UpToSize, up_to_size);
+        let largest = released.runs().last().is_some_and(|run| run.size == limits.size);
+        if largest && limits.groups == released.groups() as f64 {
+            // all groups, of which the number is public
+            up_to_size.last_mut().into_iter().for_each(|half| *half = 0);
         }
+        RegionIntervals { of_size, up_to_size, released, most_groups: limits.groups, statistics }
     }
 }
 
