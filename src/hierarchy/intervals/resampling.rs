@@ -1,9 +1,10 @@
 //! Made-up regions that what was released may have come from.
 //!
 //! Where noise hides much, regions are shrunk towards the shape of the level above, and what was
-//! released is smoother than the data. Released again it would be less off than the data were: with
-//! levels' epsilons of 0.1 a tenth of the bars did not hold that should have. So groups are drawn from
-//! the released ones of a leaf, with replacement: that is as rough as groups are that come one by one.
+//! released is smoother than the data. Released again it would be less off than the data were: of 60
+//! counties of dense data, at an epsilon of 0.3 in all, 84 bars in 100 held that should have been 90. So
+//! groups are drawn from the released ones of a leaf, with replacement: that is as rough as groups are
+//! that come one by one.
 //! Where what was released does not add up (consistency `none`), the groups of each region are drawn by
 //! themselves, and are less alike than those of a region and its children are: such bars are
 //! approximate.

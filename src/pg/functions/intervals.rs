@@ -99,8 +99,9 @@ fn dp_histogram_intervals(
     })))
 }
 
-/// Keeps the bars of regions' statistics but p99 that [`dp_hierarchy_intervals`] gives by default, in place of those that
-/// were kept before, perhaps by another version. No more is told than that tells.
+/// Keeps the bars of regions' statistics, but of p99, that [`dp_hierarchy_intervals`] gives by default,
+/// in place of those that were kept before, perhaps by another version. No more is told than that
+/// tells.
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_keep_intervals(dataset: Option<&str>, release: Option<&str>) -> Result<()> {
     let dataset = required(dataset, "dataset")?;
