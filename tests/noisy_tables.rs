@@ -107,8 +107,8 @@ fn tables() -> impl Strategy<Value = (Rows, Totals)> {
 fn check(method: &str, rows: &Rows, totals: Option<&Totals>) {
     let table = NoisyTable::new(noisy(rows), totals.cloned()).unwrap().unwrap();
     let method_of = || Consistency::parse(method).unwrap();
-    let fit = table.consistent(method_of(), NonZeroUsize::MIN, &mut ());
-    let shared = table.consistent(method_of(), NonZeroUsize::new(3).unwrap(), &mut ());
+    let (tree, fit) = table.clone().consistent(method_of(), NonZeroUsize::MIN, &mut ());
+    let (_, shared) = table.consistent(method_of(), NonZeroUsize::new(3).unwrap(), &mut ());
     assert_eq!(fit.histograms, shared.histograms);
     let of_sizes = |regions: std::ops::Range<usize>| -> BTreeMap<u64, u128> {
         let mut sums = BTreeMap::new();
@@ -117,7 +117,7 @@ fn check(method: &str, rows: &Rows, totals: Option<&Totals>) {
         }
         sums
     };
-    for (index, region) in table.tree().regions().iter().enumerate() {
+    for (index, region) in tree.regions().iter().enumerate() {
         let own = of_sizes(index..index + 1);
         if !region.children.is_empty() {
             assert_eq!(own, of_sizes(region.children.clone()), "{method}: {:?}", region.path);

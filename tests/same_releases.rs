@@ -150,7 +150,7 @@ mod library {
         }
         let totals = totals.map(|totals| totals.iter().cloned().collect());
         let table = NoisyTable::new(rows, totals).unwrap().unwrap();
-        let fit = table.consistent(
+        let (_, fit) = table.consistent(
             Consistency::parse(consistency).unwrap(),
             std::num::NonZeroUsize::MIN,
             &mut (),

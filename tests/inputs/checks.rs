@@ -187,7 +187,7 @@ pub fn noisy_table(data: &[u8]) {
         }
     };
     let method = Consistency::parse(method).expect("a method");
-    let fit = table.consistent(method, std::num::NonZeroUsize::MIN, &mut ());
+    let (tree, fit) = table.consistent(method, std::num::NonZeroUsize::MIN, &mut ());
     let of_sizes = |histograms: &[Coco]| -> BTreeMap<u64, u128> {
         let mut sums = BTreeMap::new();
         for run in histograms.iter().flat_map(Coco::runs) {
@@ -195,7 +195,7 @@ pub fn noisy_table(data: &[u8]) {
         }
         sums
     };
-    for (index, region) in table.tree().regions().iter().enumerate() {
+    for (index, region) in tree.regions().iter().enumerate() {
         if !region.children.is_empty() {
             let own = of_sizes(&fit.histograms[index..=index]);
             assert_eq!(

@@ -6,7 +6,7 @@
 //! cost nothing.
 
 use super::cells::{StepKernel, Window, cell_of, resized};
-use super::marginal::{Marginal, Masses, Sums, sum_of};
+use super::marginal::{LEAST_BEGUN, Marginal, Masses, Sums, sum_of};
 use super::weighing::Weighing;
 use crate::fit::isotonic_l1;
 use crate::work::done;
@@ -45,6 +45,17 @@ pub(crate) struct MonotoneSequence<'a> {
     pub weights: &'a [(i64, f64)],
 }
 
+/// What a pass backwards is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The windows of another pass, too.
+    NextPass,
+    /// Values, and where the sequence begins.
+    ValuesAndBegins,
+    /// Those values alone that have a median.
+    Values,
+}
+
 /// Where the values of a chain are looked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Windows(Vec<Window>);
@@ -69,9 +80,9 @@ pub(crate) struct Posterior {
     /// Their medians ascend.
     pub values: Vec<Marginal>,
     /// The logarithms of how likely all observations are if the sequence begins at each place; and
-    /// if it never does.
+    /// if it never does. Where values alone were wanted, minus infinity for those without a median.
     pub ln_begins: Vec<f64>,
-    /// Unless it was to be the last pass.
+    /// Where this was wanted.
     pub next: Option<NextPass>,
 }
 
@@ -296,17 +307,17 @@ impl MonotoneSequence<'_> {
     }
 
     /// `end`: the logarithms of further weights of the last value, for those from the first on; all
-    /// others have none. `last`: no other pass follows.
+    /// others have none.
     pub(crate) fn posterior(
         &self,
         forward: &Forward,
         end: Option<(i64, &[f64])>,
-        last: bool,
+        wanted: Wanted,
         room: &mut Room,
     ) -> Option<Posterior> {
         let places = forward.windows.0.len();
         let mut values = vec![Marginal::default(); places];
-        let mut next = (!last).then(|| (forward.windows.clone(), true));
+        let mut next = (wanted == Wanted::NextPass).then(|| (forward.windows.clone(), true));
         let mut ln_begins = vec![f64::NEG_INFINITY; places + 1];
         ln_begins[places] = forward.ln_nothing;
         let mut begun = 1.0 - (forward.ln_nothing + self.begins[places] - forward.ln_all).exp();
@@ -314,12 +325,15 @@ impl MonotoneSequence<'_> {
         let mut ln_unit = 0.0;
         let mut kernels = Kernels::new(self);
         let Room { weighing, resized: room, ways, later, joint, .. } = room;
-        if !last {
+        if next.is_some() {
             weighing.begin(self.weights, self.scale);
         }
         later.clear();
         for place in (0..places).rev() {
             let window = forward.windows.0[place];
+            if wanted == Wanted::Values && begun < LEAST_BEGUN {
+                break; // and so it is with all places before
+            }
             done((window.cells / CELLS_PER_UNIT) as u64 + 1);
             ln_unit += forward.ln_units[place];
             let weights = forward.of_place(&forward.weights, place);

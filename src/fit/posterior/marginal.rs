@@ -7,6 +7,9 @@ use std::f64::consts::E;
 /// Windows leave out at most this share of a place's mass at each end.
 pub(super) const NEGLIGIBLE: f64 = 1e-6;
 
+/// A value that is less likely than this to have begun has no median.
+pub(super) const LEAST_BEGUN: f64 = 0.5;
+
 /// Cells are not made smaller than this part of the noise's scale: the sums' range would leave that
 /// of floating point.
 const FINEST: f64 = 1.0 / 1024.0;
@@ -103,8 +106,8 @@ impl Masses<'_> {
     }
 
     pub(super) fn marginal(&self, begun: f64) -> Marginal {
-        let median = || self.reached((begun - 0.5) / begun * self.sums.total);
-        Marginal { begun, median: (begun >= 0.5).then(median), variance: self.moments().1 }
+        let median = || self.reached((begun - LEAST_BEGUN) / begun * self.sums.total);
+        Marginal { begun, median: (begun >= LEAST_BEGUN).then(median), variance: self.moments().1 }
     }
 
     /// The window that the next pass should have, and whether this one was fine enough. `ways`: the

@@ -1,4 +1,4 @@
-use super::{Marginal, MonotoneSequence, Room};
+use super::{Marginal, MonotoneSequence, Room, Wanted};
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -9,10 +9,15 @@ fn settled(chain: &MonotoneSequence) -> (Vec<Marginal>, Vec<f64>) {
     let mut windows = chain.windows();
     loop {
         let forward = chain.forward(windows, &mut Room::default()).unwrap();
-        let posterior = chain.posterior(&forward, None, false, &mut Room::default()).unwrap();
-        let last = chain.posterior(&forward, None, true, &mut Room::default()).unwrap();
+        let pass = |wanted| chain.posterior(&forward, None, wanted, &mut Room::default()).unwrap();
+        let posterior = pass(Wanted::NextPass);
+        let last = pass(Wanted::ValuesAndBegins);
         assert_eq!((&last.values, &last.ln_begins), (&posterior.values, &posterior.ln_begins));
         assert!(last.next.is_none());
+        for (alone, value) in pass(Wanted::Values).values.iter().zip(&last.values) {
+            let has_median = value.begun >= 0.5;
+            assert_eq!(*alone, if has_median { *value } else { Marginal::default() });
+        }
         let Some(next) = posterior.next.filter(|next| !next.settled) else {
             return (posterior.values, posterior.ln_begins);
         };
@@ -204,7 +209,10 @@ fn coarse_cells_are_as_good_as_single_integers() {
             let (coarse, _) = settled(&chain);
             let forward =
                 chain.forward(chain.windows().of_integers(top), &mut Room::default()).unwrap();
-            let fine = chain.posterior(&forward, None, false, &mut Room::default()).unwrap().values;
+            let fine = chain
+                .posterior(&forward, None, Wanted::NextPass, &mut Room::default())
+                .unwrap()
+                .values;
             for (coarse, fine) in coarse.iter().zip(&fine) {
                 let deviation = fine.variance.sqrt();
                 let off = coarse.median.unwrap() - fine.median.unwrap();
@@ -316,7 +324,8 @@ fn the_work_is_a_few_hundred_cells_for_each_place() {
         loop {
             cells += windows.cells();
             let forward = chain.forward(windows, &mut Room::default()).unwrap();
-            let posterior = chain.posterior(&forward, None, false, &mut Room::default()).unwrap();
+            let posterior =
+                chain.posterior(&forward, None, Wanted::NextPass, &mut Room::default()).unwrap();
             let Some(next) = posterior.next.filter(|next| !next.settled) else { break };
             windows = next.windows;
         }
@@ -340,6 +349,10 @@ fn what_cannot_be_is_told() {
     let forward = empty.forward(empty.windows(), &mut Room::default()).unwrap();
     assert_eq!(forward.ln_last(-1, 3), [f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY]);
     assert!(
-        empty.posterior(&forward, None, false, &mut Room::default()).unwrap().values.is_empty()
+        empty
+            .posterior(&forward, None, Wanted::NextPass, &mut Room::default())
+            .unwrap()
+            .values
+            .is_empty()
     );
 }

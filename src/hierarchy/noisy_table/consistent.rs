@@ -8,6 +8,7 @@ use crate::hierarchy::consistency::{
     NoisyCounts, Quantity, Weights, pgsr, running_totals, transposed,
 };
 use crate::hierarchy::observer::Observer;
+use crate::hierarchy::tree::Tree;
 use crate::work::{poll, share};
 use std::num::NonZeroUsize;
 
@@ -23,37 +24,52 @@ impl NoisyTable {
     /// each region's counts, projected on its total, as they are.
     /// `threads`: the most that may work at a time; what comes out does not depend on it.
     pub fn consistent(
-        &self,
+        mut self,
         method: Consistency,
         threads: NonZeroUsize,
         observer: &mut dyn Observer,
-    ) -> Consistent {
+    ) -> (Tree, Consistent) {
         let regions;
         let mut totals = self.root().map(KnownTotals::Root);
-        let cells = |cells| Evidence::Cells { cells, sizes: Some(&self.sizes) };
         let evidence = match method.quantity() {
             Quantity::Estimates => {
-                Evidence::Estimates { estimates: self.estimates(threads), cut_noise: None }
+                let estimates = self.estimates(threads);
+                // what they are made of is as large
+                (self.values, self.weights) = (Vec::new(), None);
+                Evidence::Estimates { estimates, cut_noise: None }
             }
-            Quantity::Counts => cells(NoisyCells {
-                sizes: self.sizes.len(),
-                values: (&self.values).into(),
-                weights: self.weights.as_deref().map_or(CellWeights::Equal, CellWeights::OfCells),
-            }),
-            Quantity::RunningTotals => cells(self.sums(running_totals(&self.tree, &self.values))),
+            Quantity::Counts => {
+                let values = self.take_by_size();
+                let sizes = self.sizes.len();
+                self.weights = self.weights.take().map(|weights| transposed(&weights, sizes));
+                let weights = self.weights.as_deref();
+                let weights = weights.map_or(CellWeights::Equal, CellWeights::OfCells);
+                self.cells(NoisyCells { sizes, values: values.into(), weights })
+            }
+            Quantity::RunningTotals => {
+                let values = self.take_by_size();
+                let values = running_totals(&self.tree, &values);
+                self.cells(self.sums(values))
+            }
             Quantity::CumulativeCounts => {
-                let mut values = self.values.clone();
+                regions = self.region_totals();
+                let mut values = self.take_by_size();
                 let width = self.tree.regions().len();
                 (width..values.len()).for_each(|cell| values[cell] += values[cell - width]);
-                regions = self.region_totals();
                 totals = Some(match self.totals {
                     PublicTotals::Regions(_) => KnownTotals::Regions(&regions),
                     PublicTotals::Root(_) | PublicTotals::None => KnownTotals::Root(regions[0]),
                 });
-                cells(self.sums(values))
+                self.cells(self.sums(values))
             }
         };
-        method.apply(KnownRegions { tree: &self.tree, evidence, totals, threads }, observer)
+        let known = KnownRegions { tree: &self.tree, evidence, totals, threads };
+        let consistent = method.apply(known, observer);
+        (self.tree, consistent)
+    }
+
+    fn cells<'a>(&'a self, cells: NoisyCells<'a>) -> Evidence<'a> {
+        Evidence::Cells { cells, sizes: Some(&self.sizes) }
     }
 
     /// The number of groups of each region: the public one, or the consistent integers nearest to
@@ -64,7 +80,7 @@ impl NoisyTable {
         }
         let largest = NoisyCounts::largest(&self.tree);
         let sums: Vec<f64> = self
-            .by_region(&self.values)
+            .values
             .chunks(self.sizes.len())
             .map(|row| row.iter().sum::<f64>().clamp(-largest, largest))
             .collect();
@@ -80,23 +96,21 @@ impl NoisyTable {
             let variance: f64 = row.iter().map(|weight| 1.0 / weight).sum();
             (1.0 / variance).clamp(*NoisyCounts::WEIGHTS.start(), *NoisyCounts::WEIGHTS.end())
         };
-        self.by_region(weights).chunks(self.sizes.len()).map(of_sum).collect()
+        weights.chunks(self.sizes.len()).map(of_sum).collect()
     }
 
     /// Every region's counts projected on its total. A cell of n groups of one size is known to
     /// within its variance v, so each of their sizes to within v / n.
     fn estimates(&self, threads: NonZeroUsize) -> Vec<Estimate> {
         let totals = self.region_totals();
-        let values = self.by_region(&self.values);
-        let weights = self.weights.as_deref().map(|weights| self.by_region(weights));
-        let weight = |cell: usize| weights.as_ref().map_or(1.0, |weights| weights[cell]);
+        let weight = |cell: usize| self.weights.as_ref().map_or(1.0, |weights| weights[cell]);
         let sizes = self.sizes.len();
         let work = vec![DRAWS_PER_CELL * sizes as u64; totals.len()];
         share(&work, threads, |region| {
             poll();
             let cells = region * sizes..(region + 1) * sizes;
             let targets: Vec<(f64, f64)> =
-                cells.clone().map(|cell| (values[cell], weight(cell))).collect();
+                cells.clone().map(|cell| (self.values[cell], weight(cell))).collect();
             poll();
             let counts = project_weighted(&targets, totals[region]);
             poll();
@@ -139,8 +153,9 @@ impl NoisyTable {
         }
     }
 
-    /// Cells with those of a region together.
-    fn by_region(&self, cells: &[f64]) -> Vec<f64> {
-        transposed(cells, self.tree.regions().len())
+    /// The values with those of a size together, in the order of [`NoisyCounts`]; there may be no room
+    /// for both.
+    fn take_by_size(&mut self) -> Vec<f64> {
+        transposed(&std::mem::take(&mut self.values), self.sizes.len())
     }
 }

@@ -40,8 +40,8 @@ impl Filling<'_> {
         let lowest = self.tree.depth() - 1;
         for level in 0..lowest {
             for place in self.tree.level(level).paced() {
-                if let Some(&number) = rows.paths.get(&self.tree.regions()[place].path) {
-                    places[number as usize] = (place, level);
+                if let Some(number) = rows.paths.get_index_of(&self.tree.regions()[place].path) {
+                    places[number] = (place, level);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::hierarchy::consistency::MAX_CELLS;
 use crate::path::Path;
-use std::collections::HashMap;
+use indexmap::IndexSet;
 
 /// The rows of a table, in any order: a region, a size, the noisy number of its groups of that size,
 /// and its variance where variances are known.
@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// There may be millions: a region's path is kept once.
 #[derive(Debug, Clone)]
 pub struct NoisyRows {
-    /// Each with its number.
-    pub(super) paths: HashMap<Path, u32>,
+    /// Each in the place of its number.
+    pub(super) paths: IndexSet<Path>,
     pub(super) regions: Vec<u32>,
     pub(super) sizes: Vec<f64>,
     pub(super) groups: Vec<f64>,
@@ -26,7 +26,7 @@ impl NoisyRows {
     /// None yet.
     pub fn new(with_variances: bool) -> NoisyRows {
         NoisyRows {
-            paths: HashMap::new(),
+            paths: IndexSet::new(),
             regions: vec![],
             sizes: vec![],
             groups: vec![],
@@ -36,8 +36,7 @@ impl NoisyRows {
 
     /// The number of a region, by which its rows are added.
     pub fn region(&mut self, path: Path) -> u32 {
-        let next = self.paths.len() as u32;
-        *self.paths.entry(path).or_insert(next)
+        self.paths.insert_full(path).0 as u32
     }
 
     pub fn len(&self) -> usize {
@@ -60,7 +59,6 @@ impl NoisyRows {
 
     /// The path of a region, for errors.
     pub(super) fn path(&self, region: u32) -> Vec<String> {
-        let path = self.paths.iter().find(|(_, number)| **number == region);
-        path.map(|(path, _)| path.to_vec()).unwrap_or_default()
+        self.paths.get_index(region as usize).map(Path::to_vec).unwrap_or_default()
     }
 }

@@ -3,7 +3,7 @@
 use super::error::{LARGEST_EXACT, NoisyTableError};
 use super::filling::Filling;
 use super::rows::NoisyRows;
-use crate::hierarchy::consistency::{MAX_CELLS, transposed};
+use crate::hierarchy::consistency::MAX_CELLS;
 use crate::hierarchy::tree::Tree;
 use crate::path::Path;
 use crate::work::{Paced, poll};
@@ -26,9 +26,9 @@ pub struct NoisyTable {
     pub(super) tree: Tree,
     /// Ascending.
     pub(super) sizes: Vec<u64>,
-    /// In the order of [`NoisyCounts`].
+    /// Those of a region together.
     pub(super) values: Vec<f64>,
-    /// Inverse variances, where these are known and not all the same.
+    /// Inverse variances likewise, where these are known and not all the same.
     pub(super) weights: Option<Vec<f64>>,
     pub(super) totals: PublicTotals,
 }
@@ -60,8 +60,8 @@ impl NoisyTable {
             None => PublicTotals::None,
         };
         poll();
-        let weights = cells.weights().map(|weights| transposed(&weights, sizes.len()));
-        let values = transposed(&cells.into_values(), sizes.len());
+        let weights = cells.weights();
+        let values = cells.into_values();
         Ok(Some(NoisyTable { tree, sizes, values, weights, totals }))
     }
 
@@ -94,21 +94,30 @@ fn tree_of(
     rows: &NoisyRows,
     others: impl Iterator<Item = Path>,
 ) -> Result<(Tree, Vec<Option<u32>>), NoisyTableError> {
-    let others: HashSet<Path> = others.filter(|path| !rows.paths.contains_key(path)).collect();
-    let exists = |path: &Path| rows.paths.contains_key(path) || others.contains(path);
-    let paths = || rows.paths.keys().chain(&others).paced();
+    let others: HashSet<Path> = others.filter(|path| !rows.paths.contains(path)).collect();
+    let exists = |path: &Path| rows.paths.contains(path) || others.contains(path);
+    // as they occur: regions that follow one another mostly lie in the same one, and if that is their
+    // order, there is nothing to sort
+    let of_rows = || (0..).zip(&rows.paths).map(|(number, path)| (path, Some(number)));
+    let all = || of_rows().chain(others.iter().map(|path| (path, None)));
+    let paths = || all().map(|(path, _)| path).paced();
     let depth = paths().map(Path::depth).max().unwrap_or(0);
     let mut parents = HashSet::new();
     // of several that are wrong, the first in the order of their paths
     let mut orphan: Option<&Path> = None;
+    let mut last: Option<Path> = None;
     for path in paths() {
-        if let Some(above) = path.depth().checked_sub(1) {
-            let parent = path.above(above);
-            if !exists(&parent) {
-                orphan = orphan.into_iter().chain([path]).min();
-            }
-            parents.insert(parent);
+        let Some(above) = path.depth().checked_sub(1) else { continue };
+        if last.as_ref().is_some_and(|last| last.depth() == above && path.is_within(last)) {
+            continue;
         }
+        let parent = path.above(above);
+        if !exists(&parent) {
+            orphan = orphan.into_iter().chain([path]).min();
+            continue;
+        }
+        parents.insert(parent.clone());
+        last = Some(parent);
     }
     if let Some(path) = orphan {
         return Err(NoisyTableError::MissingParent { path: path.to_vec() });
@@ -118,12 +127,7 @@ fn tree_of(
         return Err(NoisyTableError::UnevenDepth { path: path.to_vec(), depth });
     }
     drop(parents);
-    // as they occur: if that is their order, there is nothing to sort
-    let mut of_rows = vec![None; rows.paths.len()];
-    rows.paths.iter().for_each(|(path, number)| of_rows[*number as usize] = Some(path));
-    let of_rows = (0..).zip(of_rows).filter_map(|(number, path)| Some((path?, Some(number))));
-    let all = of_rows.chain(others.iter().map(|path| (path, None)));
-    let leaves = all.filter(|(path, _)| path.depth() == depth);
+    let leaves = all().filter(|(path, _)| path.depth() == depth);
     // distinct paths of one length make a tree
     Tree::from_leaves(depth, leaves.map(|(path, number)| (path.clone(), number)).collect())
         .map_err(|_| NoisyTableError::UnevenDepth { path: vec![], depth })

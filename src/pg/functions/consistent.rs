@@ -48,9 +48,9 @@ fn dp_hierarchy_consistent(
         };
         error(code, problem.to_string()).set_hint(problem.hint())
     })?;
-    let Some(table) = table else { return Ok(ReleaseRows(vec![])) };
+    let Some(table) = table else { return Ok(ReleaseRows(Some(vec![]))) };
     let mut watch = Watch::consistency(&progress, method, table.tree());
-    let Consistent { histograms, gap } = table.consistent(method, threads(), &mut watch);
+    let (tree, Consistent { histograms, gap }) = table.consistent(method, threads(), &mut watch);
     if gap > NOTABLE_GAP {
         warning!(
             "cumulative: weights this different are hard to fit; up to {:.1} % of the squared \
@@ -58,8 +58,8 @@ fn dp_hierarchy_consistent(
             100.0 * gap
         );
     }
-    let paths = table.tree().regions().iter().map(|region| region.path.clone());
-    Ok(ReleaseRows(paths.zip(histograms.into_iter().map(DpCoco::new)).collect()))
+    let paths = tree.regions().iter().map(|region| region.path.clone());
+    Ok(ReleaseRows(Some(paths.zip(histograms.into_iter().map(DpCoco::new)).collect())))
 }
 
 /// A table, view or the like that the caller names, read with the caller's rights and search_path.

@@ -18,7 +18,7 @@ use super::prior::Smoothed;
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::push_columns;
 use crate::coco::estimators::node::NoisyNode;
-use crate::fit::{Forward, Marginal, MonotoneSequence, Posterior, Room, isotonic_l1};
+use crate::fit::{Forward, Marginal, MonotoneSequence, Posterior, Room, Wanted, isotonic_l1};
 
 /// More columns or rows than these are fitted without inference.
 pub(super) const MOST_PLACES: u64 = 1 << 15;
@@ -67,7 +67,8 @@ enum Columns<'a> {
 struct RowSizes {
     /// By how much each exceeds it, with a variance; in ascending order.
     sizes: Vec<(u64, f64)>,
-    /// The logarithms of how likely the rows are with each number of such groups, the most first.
+    /// The logarithms of how likely the rows are with each number of such groups, the most first; if
+    /// they are wanted.
     ln_begins: Vec<f64>,
 }
 
@@ -93,14 +94,14 @@ impl NoisyNumbers<'_> {
                 (least..).take(count).map(|c| smoothed.ln_last(c, observed, node.scale)).collect()
             }
         };
-        let RowSizes { sizes, ln_begins } = self.sizes(&ln_begins, room)?;
+        let RowSizes { sizes, ln_begins } = self.sizes(&ln_begins, smoothed.is_none(), room)?;
         let values = match &columns {
             Columns::Passed(forward, steps) => {
                 let begins = self.begins();
                 let chain = self.chain_of_columns(steps, &begins);
                 // without rows all groups may be below the cut
                 let end = (!self.rows.is_empty()).then_some((least, ln_begins.as_slice()));
-                let values = chain.posterior(forward, end, true, room)?.values;
+                let values = chain.posterior(forward, end, Wanted::Values, room)?.values;
                 values.iter().filter_map(|value| value.median).collect()
             }
             Columns::Smoothed(smoothed) => smoothed.values.clone(),
@@ -148,7 +149,8 @@ impl NoisyNumbers<'_> {
             if round >= ROUNDS && forward.is_finest() {
                 return Some(Columns::Passed(forward, steps));
             }
-            let Posterior { values, next, .. } = chain.posterior(&forward, None, false, room)?;
+            let Posterior { values, next, .. } =
+                chain.posterior(&forward, None, Wanted::NextPass, room)?;
             let Some(next) = next.filter(|next| round < ROUNDS || !next.settled) else {
                 return Some(Columns::Passed(forward, steps));
             };
@@ -161,7 +163,8 @@ impl NoisyNumbers<'_> {
     }
 
     /// `ln_begins`: what the columns say of each number of groups at or above the cut.
-    fn sizes(&self, ln_begins: &[f64], room: &mut Room) -> Option<RowSizes> {
+    /// `begins_wanted`: whether what the rows say of it is wanted.
+    fn sizes(&self, ln_begins: &[f64], begins_wanted: bool, room: &mut Room) -> Option<RowSizes> {
         if self.rows.is_empty() {
             return Some(RowSizes::default());
         }
@@ -190,7 +193,12 @@ impl NoisyNumbers<'_> {
             };
             let forward = chain.forward(windows.unwrap_or_else(|| chain.windows()), room)?;
             let last = round >= ROUNDS && forward.is_finest();
-            let posterior = chain.posterior(&forward, None, last, room)?;
+            let wanted = match (last, begins_wanted) {
+                (false, _) => Wanted::NextPass,
+                (true, true) => Wanted::ValuesAndBegins,
+                (true, false) => Wanted::Values,
+            };
+            let posterior = chain.posterior(&forward, None, wanted, room)?;
             room.reuse(forward);
             let Some(next) = posterior.next.filter(|next| round < ROUNDS || !next.settled) else {
                 let size = |value: &Marginal| Some((value.median? as u64, value.variance));
