@@ -153,8 +153,8 @@ impl NoisyTable {
         }
     }
 
-    /// The values with those of a size together, in the order of [`NoisyCounts`]; there may be no room
-    /// for both.
+    /// The values with those of a size together, in the order of [`NoisyCounts`]; the table's own
+    /// are given back.
     fn take_by_size(&mut self) -> Vec<f64> {
         transposed(&std::mem::take(&mut self.values), self.sizes.len())
     }

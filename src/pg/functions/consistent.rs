@@ -48,7 +48,7 @@ fn dp_hierarchy_consistent(
         };
         error(code, problem.to_string()).set_hint(problem.hint())
     })?;
-    let Some(table) = table else { return Ok(ReleaseRows(Some(vec![]))) };
+    let Some(table) = table else { return Ok(ReleaseRows(vec![])) };
     let mut watch = Watch::consistency(&progress, method, table.tree());
     let (tree, Consistent { histograms, gap }) = table.consistent(method, threads(), &mut watch);
     if gap > NOTABLE_GAP {
@@ -59,7 +59,7 @@ fn dp_hierarchy_consistent(
         );
     }
     let paths = tree.regions().iter().map(|region| region.path.clone());
-    Ok(ReleaseRows(Some(paths.zip(histograms.into_iter().map(DpCoco::new)).collect())))
+    Ok(ReleaseRows(paths.zip(histograms.into_iter().map(DpCoco::new)).collect()))
 }
 
 /// A table, view or the like that the caller names, read with the caller's rights and search_path.
