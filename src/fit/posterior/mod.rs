@@ -31,10 +31,10 @@
 //! within t (12 + ln n) of the isotonic fit, with cells of about t; then where the posterior of the
 //! cells before has its mass, but for a millionth at each end, and one cell more; until cells are
 //! single integers, or a third of the posterior's standard deviation where nothing changes much
-//! from cell to cell. The last pass backwards ends where no value has a median, unless it is to say
-//! where the sequence begins. Coarse cells make steps vary more than they do, hence the posterior wider: so
+//! from cell to cell. Coarse cells make steps vary more than they do, hence the posterior wider: so
 //! each marginal misses at most two millionths of its mass by its own window, and at most n times
-//! that by all. A pass takes O(n) cells times a hundred or so, whatever t is.
+//! that by all. A pass takes O(n) cells times a hundred or so, whatever t is; the last one backwards
+//! ends where no value has a median, unless it is to say where the sequence begins.
 //!
 //! All numbers are released ones: floating point does no harm.
 
