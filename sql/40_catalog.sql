@@ -348,8 +348,8 @@ CREATE TABLE dp.release_measurement (
 COMMENT ON TABLE dp.release_measurement IS
     'what was measured of regions and is kept, which dp.release_measurements shows';
 
--- At the end of the transaction that stores or publishes it. Not where others have filled half of what is for sessions
--- to hear: once that is full, no transaction that tells can be committed.
+-- At the end of the transaction that publishes it, or of one that follows that which stores it. Not where others have
+-- filled half of what is for sessions to hear: once that is full, no transaction that tells can be committed.
 CREATE FUNCTION dp.tell_published(release bigint) RETURNS void
     LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC

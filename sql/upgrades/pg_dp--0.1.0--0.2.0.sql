@@ -260,8 +260,8 @@ CREATE UNIQUE INDEX period_range ON dp.period (dataset, period);
 COMMENT ON TABLE dp.period IS
     'opened periods of datasets and their own budgets, which dp_budget_periods shows';
 
--- At the end of the transaction that stores or publishes it. Not where others have filled half of what is for sessions
--- to hear: once that is full, no transaction that tells can be committed.
+-- At the end of the transaction that publishes it, or of one that follows that which stores it. Not where others have
+-- filled half of what is for sessions to hear: once that is full, no transaction that tells can be committed.
 CREATE OR REPLACE FUNCTION dp.tell_published(release bigint) RETURNS void
     LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC

@@ -10,7 +10,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::select::extension_type;
-use crate::pg::server::worker::{Errand, Unanswered, Work, ask};
+use crate::pg::server::worker::{Answer, Errand, Unanswered, Work, ask};
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -61,14 +61,26 @@ fn not_stored(dataset: &str, name: &str, reason: Unanswered) -> ErrorReport {
 const STORED: &[u8] = b"stored";
 const OTHER_STORED: &[u8] = b"other";
 
-/// Stores a release in the current transaction, as superuser.
-pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
+/// Stores a release in the current transaction, as superuser. Afterwards it is told whom it may concern:
+/// who holds the lock for that, which all commits with a notification take, could let a store fail
+/// that has written everything.
+pub(super) fn insert(message: &[u8]) -> Result<Answer> {
     let content = StoredContent::from_bytes(message)?;
-    if let Content::Ticks { first, ticks } = &content.content {
-        let outcome =
-            if insert_ticks(content.charge, *first, ticks)? { STORED } else { OTHER_STORED };
-        return Ok(outcome.to_vec());
-    }
+    let stored = match &content.content {
+        Content::Ticks { first, ticks } => insert_ticks(content.charge, *first, ticks),
+        _ => insert_content(&content),
+    }?;
+    let Some(release) = stored else {
+        return Ok(Answer { bytes: OTHER_STORED.to_vec(), afterwards: None });
+    };
+    let tell = move || {
+        Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)
+    };
+    Ok(Answer { bytes: STORED.to_vec(), afterwards: Some(Box::new(tell)) })
+}
+
+/// The number under which a whole release is stored; None if another attempt at it was first.
+fn insert_content(content: &StoredContent) -> Result<Option<i64>> {
     // Whoever holds one of the tables is waited for before anything is written: what a store that
     // fails has written could be measured.
     Spi::run(
@@ -103,7 +115,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
             rows.into_iter().next().map_or(Ok(None), |row| row.get(1))
         })
         .map_err(internal)?;
-    let Some(release) = release else { return Ok(OTHER_STORED.to_vec()) };
+    let Some(release) = release else { return Ok(None) };
     match &content.content {
         Content::Regions { regions, measurements, .. } => {
             insert_histograms(release, regions)?;
@@ -127,10 +139,9 @@ pub(super) fn insert(message: &[u8]) -> Result<Vec<u8>> {
         Content::Bounds { bounds, .. } => insert_bounds(release, bounds)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
         Content::Stream(stream) => insert_stream(release, stream)?,
-        Content::Ticks { .. } => {} // from above
+        Content::Ticks { .. } => {} // no whole release
     }
-    Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
-    Ok(STORED.to_vec())
+    Ok(Some(release))
 }
 
 fn insert_measurements(release: i64, measurements: &[StoredNumbers]) -> Result<()> {

@@ -37,9 +37,10 @@ fn forget_attempts(release: i64) -> Result<()> {
         .map_err(internal)
 }
 
-/// Stores ticks in the current transaction, all of them or none. False if they are not those that
-/// follow the last one that is stored: what was measured of them is then for nobody.
-pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Result<bool> {
+/// Stores ticks in the current transaction, all of them or none, and gives their release's number. None
+/// if they are not those that follow the last one that is stored: what was measured of them is then
+/// for nobody.
+pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Result<Option<i64>> {
     Spi::run("LOCK TABLE dp.release, dp.stream_tick, dp.stream_count IN ROW EXCLUSIVE MODE")
         .map_err(internal)?;
     let release =
@@ -71,7 +72,7 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
             Ok(is(1)?.then_some((release, is_last)))
         })
         .map_err(internal)?;
-    let Some((release, is_last)) = release else { return Ok(false) };
+    let Some((release, is_last)) = release else { return Ok(None) };
     insert_told(release, first, ticks)?;
     if is_last {
         // no tick follows that would be measured with them
@@ -81,8 +82,7 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
         insert_counts(release, first, ticks)?;
     }
     forget_attempts(release)?;
-    Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)?;
-    Ok(true)
+    Ok(Some(release))
 }
 
 fn insert_counts(release: i64, first: i64, ticks: &[StoredTick]) -> Result<()> {

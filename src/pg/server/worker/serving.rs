@@ -10,6 +10,7 @@ use pgrx::bgworkers::BackgroundWorker;
 use pgrx::pg_sys::panic::ErrorReportable;
 use pgrx::prelude::*;
 use std::ffi::CStr;
+use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 /// How long a worker stays for a session that does not ask again. It holds a slot meanwhile, and who
@@ -30,11 +31,20 @@ unsafe extern "C-unwind" {
     fn SignalHandlerForConfigReload(signal: std::ffi::c_int);
 }
 
+/// What a worker answers a message.
+pub(crate) struct Answer {
+    pub(crate) bytes: Vec<u8>,
+    /// What follows, in a transaction of its own: it may fail, and nothing else would with it.
+    pub(crate) afterwards: Option<Box<dyn FnOnce() -> Result<()>>>,
+}
+
+type Answering = fn(Work, &[u8]) -> Result<Answer>;
+
 /// What a worker's function does: it answers the message in one transaction, and commits before the
 /// answer is given; then it may stay for another message. `argument`: the function's.
 ///
-/// Any error ends it without an answer.
-pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) {
+/// Any error ends it, before its commit without an answer.
+pub(crate) fn serve(argument: pg_sys::Datum, answer: Answering) {
     take_signals();
     let mut next = Segment::attach(argument.value() as pg_sys::dsm_handle).unwrap_or_report();
     let Some(first) = &next else {
@@ -53,15 +63,15 @@ pub(crate) fn serve(argument: pg_sys::Datum, answer: fn(Work, &[u8]) -> Result<V
 }
 
 /// None if there is no answer: the work is unknown, or what was committed may not last.
-fn answer_one(segment: &Segment, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) -> Option<()> {
+fn answer_one(segment: &Segment, answer: Answering) -> Option<()> {
     let work = Work::ALL.into_iter().find(|work| *work as u32 == segment.work())?;
     set(c"application_name", work.name());
     segment.start();
     // an error is raised inside, or the transaction would commit what was done before it
     let message = segment.message();
-    let answer = BackgroundWorker::transaction(|| {
+    let Answer { bytes, afterwards } = BackgroundWorker::transaction(|| {
         let answer = answer(work, message).unwrap_or_report();
-        if !segment.has_room(&answer) {
+        if !segment.has_room(&answer.bytes) {
             pgrx::error!("pg_dp: there is no room for the answer");
         }
         answer
@@ -72,7 +82,11 @@ fn answer_one(segment: &Segment, answer: fn(Work, &[u8]) -> Result<Vec<u8>>) -> 
     if unsafe { pg_sys::ProcDiePending } != 0 {
         return None;
     }
-    segment.put_answer(&answer);
+    segment.put_answer(&bytes);
+    if let Some(afterwards) = afterwards {
+        BackgroundWorker::transaction(AssertUnwindSafe(|| afterwards().unwrap_or_report()));
+    }
+    // it looks by itself where that takes long
     wake(segment.caller());
     Some(())
 }
