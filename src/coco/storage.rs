@@ -69,8 +69,11 @@ impl Coco {
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
+        // most runs take no more than three bytes
+        let mut bytes = Vec::with_capacity(4 + 3 * self.runs().len());
+        bytes.push(VERSION);
         // writing integers into a growing vector cannot fail
-        postcard::to_extend(self.runs(), vec![VERSION]).unwrap_or_default()
+        postcard::to_extend(self.runs(), bytes).unwrap_or_default()
     }
 
     /// Reads what [`Coco::to_bytes`] gives.

@@ -140,6 +140,11 @@ impl Tree {
         &self.regions
     }
 
+    /// The paths of all regions, in their order.
+    pub fn into_paths(self) -> impl Iterator<Item = Path> {
+        self.regions.into_iter().map(|region| region.path)
+    }
+
     /// The number of levels, the root's included.
     pub fn depth(&self) -> usize {
         self.levels.len()

@@ -58,8 +58,8 @@ fn dp_hierarchy_consistent(
             100.0 * gap
         );
     }
-    let paths = tree.regions().iter().map(|region| region.path.clone());
-    Ok(ReleaseRows(paths.zip(histograms.into_iter().map(DpCoco::new)).collect()))
+    let histograms = histograms.into_iter().map(DpCoco::new);
+    Ok(ReleaseRows(tree.into_paths().zip(histograms).collect()))
 }
 
 /// A table, view or the like that the caller names, read with the caller's rights and search_path.

@@ -115,9 +115,8 @@ fn release(asked: Asked, mechanism: Mechanism) -> Result<HierarchyRelease> {
             let watch = Watch::release(progress, receipt.mechanism(), &tree, is_named);
             let Released { histograms, errors, epsilons, measurements } =
                 measure(receipt, &tree, leaves, words, watch)?;
-            let paths = tree.regions().iter().map(|region| region.path.clone());
             Ok(HierarchyRelease {
-                regions: paths.zip(histograms).collect(),
+                regions: tree.into_paths().zip(histograms).collect(),
                 level_epsilons: epsilons,
                 measurements,
                 selection: selection(&errors),

@@ -8,25 +8,23 @@ use crate::ranges::DpRanges;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// All that is stored of a release but what its charge tells: dataset, name and parameters.
+/// All that is stored of a release as a whole but what its charge tells: dataset, name and parameters.
 #[derive(Serialize, Deserialize)]
-pub(super) struct StoredContent<'a> {
+struct StoredContent<'a> {
     /// The ledger's entry.
-    pub(super) charge: i64,
+    charge: i64,
     #[serde(borrow)]
-    pub(super) content: Content<'a>,
+    content: Content<'a>,
 }
 
-/// Compact, about three bytes for each size of a region: a census has millions.
+/// What belongs to each region follows it, region by region.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Content<'a> {
-    /// Histograms of regions.
+    /// A [`StoredRegion`] with a histogram each.
     Regions {
         /// What each level's measurement was calibrated to, None for one that was not measured. No
         /// levels where one release was chosen among several.
         level_epsilons: Vec<Option<f64>>,
-        #[serde(borrow)]
-        regions: Vec<StoredRegion<'a>>,
         /// What was measured, if it is kept.
         #[serde(borrow)]
         measurements: Vec<StoredNumbers<'a>>,
@@ -34,22 +32,16 @@ pub(crate) enum Content<'a> {
     /// Answers to ranges that were asked.
     #[serde(borrow)]
     RangeSums(Vec<StoredSum<'a>>),
-    /// Answers to the same ranges in many regions.
-    RegionSums {
-        #[serde(borrow)]
-        ranges: Vec<StoredRange<'a>>,
-        #[serde(borrow)]
-        regions: Vec<StoredRegionSums<'a>>,
-    },
+    /// Ranges to which there are answers in many regions, a [`StoredRegionSums`] each.
+    #[serde(borrow)]
+    RegionSums(Vec<StoredRange<'a>>),
     /// A `dp_ranges`, as it lies on disk.
     #[serde(borrow)]
     Ranges(Cow<'a, [u8]>),
-    /// A `dp_ranges` of each region.
-    #[serde(borrow)]
-    RegionRanges(Vec<StoredRegion<'a>>),
-    /// The paths of regions that were found.
-    #[serde(borrow)]
-    FoundRegions(Vec<Vec<&'a str>>),
+    /// A [`StoredRegion`] with a `dp_ranges` each.
+    RegionRanges,
+    /// The path of each region that was found.
+    FoundRegions,
     /// Candidates for a bound, of which one is chosen.
     Bounds {
         /// Whether any count stood out of the noise.
@@ -109,6 +101,7 @@ pub(crate) struct StoredTick<'a> {
     pub(super) total_stddev: f64,
 }
 
+/// Compact, about three bytes for each size: a census has millions.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredRegion<'a> {
     #[serde(borrow)]
@@ -204,13 +197,50 @@ impl<'a> StoredNumbers<'a> {
     }
 }
 
-impl<'a> StoredContent<'a> {
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        // writing into a growing vector cannot fail
-        postcard::to_extend(self, Vec::new()).unwrap_or_default()
+/// What the worker is sent. Of millions of regions neither side holds another form than this.
+pub(crate) struct Message(Vec<u8>);
+
+impl Message {
+    /// Without regions. `charge`: the ledger's entry.
+    pub(super) fn new(charge: i64, content: Content) -> Message {
+        let mut message = Message(Vec::new());
+        message.add(&StoredContent { charge, content });
+        message
     }
 
-    pub(super) fn from_bytes(bytes: &'a [u8]) -> Result<StoredContent<'a>> {
-        postcard::from_bytes(bytes).map_err(internal)
+    /// What belongs to the next region, as its [`Content`] says.
+    pub(super) fn add(&mut self, region: &impl Serialize) {
+        // writing into a growing vector cannot fail
+        self.0 = postcard::to_extend(region, std::mem::take(&mut self.0)).unwrap_or_default();
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// What a message brings: the ledger's entry, the content, and what belongs to each region.
+pub(super) fn read(message: &[u8]) -> Result<(i64, Content<'_>, Regions<'_>)> {
+    let (StoredContent { charge, content }, rest) =
+        postcard::take_from_bytes(message).map_err(internal)?;
+    Ok((charge, content, Regions(rest)))
+}
+
+/// What belongs to each region, as it was [added](Message::add).
+pub(super) struct Regions<'a>(&'a [u8]);
+
+impl<'a> Regions<'a> {
+    pub(super) fn each<R: Deserialize<'a>>(self) -> impl Iterator<Item = Result<R>> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let taken = postcard::take_from_bytes(rest).map_err(internal);
+            Some(taken.map(|(region, after)| {
+                rest = after;
+                region
+            }))
+        })
     }
 }

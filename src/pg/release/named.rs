@@ -2,7 +2,7 @@
 //! again.
 
 use super::content::{
-    Content, StoredBound, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
+    Content, Message, StoredBound, StoredNumbers, StoredRange, StoredRectangle, StoredRegion,
     StoredRegionSums, StoredSum,
 };
 use super::stored::{
@@ -36,6 +36,9 @@ pub(crate) fn promised(
 pub(crate) trait Storable: Sized {
     fn content(&self) -> Content<'_>;
 
+    /// What belongs to each region.
+    fn add_regions(&self, _to: &mut Message) {}
+
     /// The stored release of that number.
     fn read(release: i64) -> Result<Self>;
 }
@@ -53,8 +56,13 @@ impl Storable for HierarchyRelease {
     fn content(&self) -> Content<'_> {
         Content::Regions {
             level_epsilons: self.level_epsilons.clone(),
-            regions: self.regions.iter().map(|(path, h)| StoredRegion::new(path, h)).collect(),
             measurements: self.measurements.iter().map(StoredNumbers::new).collect(),
+        }
+    }
+
+    fn add_regions(&self, to: &mut Message) {
+        for (path, histogram) in &self.regions {
+            to.add(&StoredRegion::new(path, histogram));
         }
     }
 
@@ -85,9 +93,13 @@ pub(crate) struct AllRegionRanges {
 
 impl Storable for AllRegionRanges {
     fn content(&self) -> Content<'_> {
-        let regions = self.regions.iter();
-        let stored = regions.map(|(path, ranges)| StoredRegion::of_ranges(path, ranges));
-        Content::RegionRanges(stored.collect())
+        Content::RegionRanges
+    }
+
+    fn add_regions(&self, to: &mut Message) {
+        for (path, ranges) in &self.regions {
+            to.add(&StoredRegion::of_ranges(path, ranges));
+        }
     }
 
     fn read(release: i64) -> Result<AllRegionRanges> {
@@ -102,8 +114,13 @@ pub(crate) struct FoundRegions {
 
 impl Storable for FoundRegions {
     fn content(&self) -> Content<'_> {
-        let paths = self.paths.iter().map(|path| path.iter().map(String::as_str).collect());
-        Content::FoundRegions(paths.collect())
+        Content::FoundRegions
+    }
+
+    fn add_regions(&self, to: &mut Message) {
+        for path in &self.paths {
+            to.add(path);
+        }
     }
 
     fn read(release: i64) -> Result<FoundRegions> {
@@ -241,9 +258,12 @@ pub(crate) struct AllRegionSums<'a> {
 
 impl Storable for AllRegionSums<'_> {
     fn content(&self) -> Content<'_> {
-        Content::RegionSums {
-            ranges: self.asked.iter().map(AskedRange::stored).collect(),
-            regions: self.regions.iter().map(RegionSums::stored).collect(),
+        Content::RegionSums(self.asked.iter().map(AskedRange::stored).collect())
+    }
+
+    fn add_regions(&self, to: &mut Message) {
+        for region in &self.regions {
+            to.add(&region.stored());
         }
     }
 

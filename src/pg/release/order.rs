@@ -2,7 +2,7 @@
 //! charged, private rows are read, measured with noise, what came of it is stored if it has a name,
 //! and told. All that releases goes this way, and the types keep it: see [`charge`](crate::charge).
 
-use super::content::StoredContent;
+use super::content::Message;
 use super::named::Storable;
 use super::store::{Outcome, store};
 use super::stored::{Found, find_release, others_release, stored_release, turn_of};
@@ -196,8 +196,9 @@ fn tell_whose(dataset: &Dataset, name: &str) -> Result<()> {
 /// Stores what was measured. Gives what is stored: it, or what another attempt at the same release
 /// has stored before.
 fn keep<T: Storable>(dataset: &Dataset, promise: &Promise, charge: i64, told: T) -> Result<T> {
-    let content = StoredContent { charge, content: told.content() };
-    if store(dataset, &promise.name, &content)? == Outcome::Stored {
+    let mut message = Message::new(charge, told.content());
+    told.add_regions(&mut message);
+    if store(dataset, &promise.name, charge, &message)? == Outcome::Stored {
         return Ok(told);
     }
     match stored_release(dataset, promise)? {

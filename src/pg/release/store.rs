@@ -2,7 +2,8 @@
 //! which is committed whatever becomes of the caller's.
 
 use super::content::{
-    Content, StoredBound, StoredContent, StoredNumbers, StoredRange, StoredRectangle, StoredSum,
+    Content, Message, Regions, StoredBound, StoredNumbers, StoredRange, StoredRectangle, StoredSum,
+    read,
 };
 use super::store_regions::{self, insert_found, insert_histograms, insert_ranges};
 use super::store_stream::{insert_stream, insert_ticks};
@@ -33,9 +34,14 @@ pub(super) enum Outcome {
 /// also if the caller is cancelled.
 ///
 /// Error: it could not be stored.
-pub(super) fn store(dataset: &Dataset, name: &str, content: &StoredContent) -> Result<Outcome> {
+pub(super) fn store(
+    dataset: &Dataset,
+    name: &str,
+    charge: i64,
+    message: &Message,
+) -> Result<Outcome> {
     let failed = |reason| not_stored(&dataset.name, name, reason);
-    let answer = ask(&STORE, content.charge, &content.to_bytes()).map_err(failed)?;
+    let answer = ask(&STORE, charge, message.bytes()).map_err(failed)?;
     Ok(if answer == STORED { Outcome::Stored } else { Outcome::OtherStored })
 }
 
@@ -65,10 +71,10 @@ const OTHER_STORED: &[u8] = b"other";
 /// who holds the lock for that, which all commits with a notification take, could let a store fail
 /// that has written everything.
 pub(super) fn insert(message: &[u8]) -> Result<Answer> {
-    let content = StoredContent::from_bytes(message)?;
-    let stored = match &content.content {
-        Content::Ticks { first, ticks } => insert_ticks(content.charge, *first, ticks),
-        _ => insert_content(&content),
+    let (charge, content, regions) = read(message)?;
+    let stored = match &content {
+        Content::Ticks { first, ticks } => insert_ticks(charge, *first, ticks),
+        content => insert_content(charge, content, regions),
     }?;
     let Some(release) = stored else {
         return Ok(Answer { bytes: OTHER_STORED.to_vec(), afterwards: None });
@@ -80,7 +86,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Answer> {
 }
 
 /// The number under which a whole release is stored; None if another attempt at it was first.
-fn insert_content(content: &StoredContent) -> Result<Option<i64>> {
+fn insert_content(charge: i64, content: &Content, regions: Regions) -> Result<Option<i64>> {
     // Whoever holds one of the tables is waited for before anything is written: what a store that
     // fails has written could be measured.
     Spi::run(
@@ -91,13 +97,13 @@ fn insert_content(content: &StoredContent) -> Result<Option<i64>> {
           IN ROW EXCLUSIVE MODE",
     )
     .map_err(internal)?;
-    let level_epsilons = match &content.content {
+    let level_epsilons = match content {
         Content::Regions { level_epsilons, .. } if !level_epsilons.is_empty() => {
             Some(level_epsilons.clone())
         }
         _ => None,
     };
-    let seen = match &content.content {
+    let seen = match content {
         Content::Bounds { seen, .. } => Some(*seen),
         _ => None,
     };
@@ -110,21 +116,21 @@ fn insert_content(content: &StoredContent) -> Result<Option<i64>> {
               WHERE charge = $1 AND released_at IS NULL \
                 AND dataset IN (SELECT id FROM dp.dataset WHERE dropped_at IS NULL) RETURNING id",
                 None,
-                &[content.charge.into(), level_epsilons.into(), seen.into()],
+                &[charge.into(), level_epsilons.into(), seen.into()],
             )?;
             rows.into_iter().next().map_or(Ok(None), |row| row.get(1))
         })
         .map_err(internal)?;
     let Some(release) = release else { return Ok(None) };
-    match &content.content {
-        Content::Regions { regions, measurements, .. } => {
-            insert_histograms(release, regions)?;
+    match content {
+        Content::Regions { measurements, .. } => {
+            insert_histograms(release, regions.each())?;
             insert_measurements(release, measurements)?;
         }
         Content::RangeSums(sums) => insert_sums(release, sums)?,
-        Content::RegionSums { ranges, regions } => {
+        Content::RegionSums(ranges) => {
             insert_asked(release, ranges)?;
-            store_regions::insert_sums(release, regions)?;
+            store_regions::insert_sums(release, regions.each())?;
         }
         Content::Ranges(bytes) => {
             insert_value(release, bytes, "dp_ranges", "dp.release_bins (release, ranges)")?;
@@ -132,10 +138,8 @@ fn insert_content(content: &StoredContent) -> Result<Option<i64>> {
         Content::Grid(bytes) => {
             insert_value(release, bytes, "dp_grid", "dp.release_grid (release, grid)")?;
         }
-        Content::RegionRanges(regions) => {
-            insert_ranges(release, regions)?;
-        }
-        Content::FoundRegions(paths) => insert_found(release, paths)?,
+        Content::RegionRanges => insert_ranges(release, regions.each())?,
+        Content::FoundRegions => insert_found(release, regions.each())?,
         Content::Bounds { bounds, .. } => insert_bounds(release, bounds)?,
         Content::Rectangles(sums) => insert_rectangles(release, sums)?,
         Content::Stream(stream) => insert_stream(release, stream)?,

@@ -11,6 +11,7 @@ use crate::pg::values::path::TextArray;
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::{self, FLOAT8ARRAYOID, FLOAT8OID, INT8OID, Oid, TEXTARRAYOID, TEXTOID};
 use pgrx::prelude::*;
+use pgrx::spi::{OwnedPreparedStatement, SpiClient};
 use std::ffi::CStr;
 
 /// A table with a row for each region.
@@ -31,7 +32,16 @@ const REGION: (&str, Oid) = ("region", TEXTOID);
 /// A value, or NULL.
 type Value = Option<pg_sys::Datum>;
 
-pub(super) fn insert_histograms(release: i64, regions: &[StoredRegion]) -> Result<()> {
+/// How rows are written.
+enum Way {
+    Together(TableWriter),
+    OneByOne(OwnedPreparedStatement),
+}
+
+pub(super) fn insert_histograms<'a>(
+    release: i64,
+    regions: impl Iterator<Item = Result<StoredRegion<'a>>>,
+) -> Result<()> {
     let histogram_type = extension_type("dp_coco")?;
     let table = RegionTable {
         name: c"release_region",
@@ -76,7 +86,10 @@ pub(super) fn insert_histograms(release: i64, regions: &[StoredRegion]) -> Resul
     )
 }
 
-pub(super) fn insert_ranges(release: i64, regions: &[StoredRegion]) -> Result<()> {
+pub(super) fn insert_ranges<'a>(
+    release: i64,
+    regions: impl Iterator<Item = Result<StoredRegion<'a>>>,
+) -> Result<()> {
     let ranges_type = extension_type("dp_ranges")?;
     let table = RegionTable {
         name: c"release_region_bins",
@@ -93,7 +106,10 @@ pub(super) fn insert_ranges(release: i64, regions: &[StoredRegion]) -> Result<()
     )
 }
 
-pub(super) fn insert_sums(release: i64, regions: &[StoredRegionSums]) -> Result<()> {
+pub(super) fn insert_sums<'a>(
+    release: i64,
+    regions: impl Iterator<Item = Result<StoredRegionSums<'a>>>,
+) -> Result<()> {
     let table = RegionTable {
         name: c"release_region_sums",
         given: &[("sums", FLOAT8ARRAYOID), ("stddevs", FLOAT8ARRAYOID)],
@@ -108,7 +124,10 @@ pub(super) fn insert_sums(release: i64, regions: &[StoredRegionSums]) -> Result<
     )
 }
 
-pub(super) fn insert_found(release: i64, paths: &[Vec<&str>]) -> Result<()> {
+pub(super) fn insert_found<'a>(
+    release: i64,
+    paths: impl Iterator<Item = Result<Vec<&'a str>>>,
+) -> Result<()> {
     let table = RegionTable { name: c"release_found_region", given: &[], generated: &[REGION] };
     table.insert(
         release,
@@ -137,31 +156,46 @@ impl RegionTable<'_> {
     fn insert<'a, R>(
         &self,
         release: i64,
-        regions: &'a [R],
-        path: impl Fn(&'a R) -> &'a [&'a str],
-        given: impl Fn(&'a R) -> Vec<DatumWithOid<'a>>,
-        generated: impl Fn(&'a R) -> Result<Vec<Value>>,
+        regions: impl Iterator<Item = Result<R>>,
+        path: impl Fn(&R) -> &[&'a str],
+        given: impl Fn(&R) -> Vec<DatumWithOid<'_>>,
+        generated: impl Fn(&R) -> Result<Vec<Value>>,
     ) -> Result<()> {
-        let inserted = |n: i64, region| {
-            let mut values = vec![release.into(), n.into(), TextArray(path(region)).into()];
-            values.extend(given(region));
-            values
+        let mut way = match self.writer()? {
+            Some(writer) => Way::Together(writer),
+            None => Way::OneByOne(self.statement()?),
         };
-        let Some(mut writer) = self.writer()? else {
-            return self.insert_one_by_one(regions, inserted);
-        };
-        for (n, region) in (0..).zip(regions) {
-            let values = || {
-                let given = inserted(n, region).into_iter();
-                let mut values: Vec<Value> =
-                    given.map(|value| value.datum().map(|datum| datum.sans_lifetime())).collect();
-                values.extend(generated(region)?);
-                Ok(values)
+        for (n, region) in (0i64..).zip(regions) {
+            let region = region?;
+            let inserted = || {
+                let mut values = vec![release.into(), n.into(), TextArray(path(&region)).into()];
+                values.extend(given(&region));
+                values
             };
-            // SAFETY: they are of the types with which the writer was opened.
-            unsafe { writer.add(values)? };
+            match &mut way {
+                Way::Together(writer) => {
+                    let values = || {
+                        let datum = |value: DatumWithOid| Some(value.datum()?.sans_lifetime());
+                        let mut values: Vec<Value> = inserted().into_iter().map(datum).collect();
+                        values.extend(generated(&region)?);
+                        Ok(values)
+                    };
+                    // SAFETY: they are of the types with which the writer was opened.
+                    unsafe { writer.add(values)? };
+                }
+                Way::OneByOne(statement) => {
+                    pgrx::check_for_interrupts!();
+                    // a connection for each, which ends with the memory that its arguments take
+                    Spi::connect_mut(|client| {
+                        client.update(&*statement, None, &inserted()).map(|_| ())
+                    })
+                    .map_err(internal)?;
+                }
+            }
         }
-        writer.close();
+        if let Way::Together(writer) = way {
+            writer.close();
+        }
         Ok(())
     }
 
@@ -177,11 +211,7 @@ impl RegionTable<'_> {
         Ok(unsafe { TableWriter::open(table, &columns) })
     }
 
-    fn insert_one_by_one<'a, R>(
-        &self,
-        regions: &'a [R],
-        values: impl Fn(i64, &'a R) -> Vec<DatumWithOid<'a>>,
-    ) -> Result<()> {
+    fn statement(&self) -> Result<OwnedPreparedStatement> {
         let columns = || COMMON.iter().chain(self.given);
         let names: Vec<&str> = columns().map(|(name, _)| *name).collect();
         let places: Vec<String> = (1..=names.len()).map(|place| format!("${place}")).collect();
@@ -189,18 +219,9 @@ impl RegionTable<'_> {
         let (table, names, places) =
             (self.name.to_string_lossy(), names.join(", "), places.join(", "));
         let sql = format!("INSERT INTO dp.{table} ({names}) VALUES ({places})");
-        let prepare = |client: &mut pgrx::spi::SpiClient| {
+        let prepare = |client: &mut SpiClient| {
             client.prepare_mut(&*sql, &types).map(|statement| statement.keep())
         };
-        let statement = Spi::connect_mut(prepare).map_err(internal)?;
-        for (n, region) in (0..).zip(regions) {
-            pgrx::check_for_interrupts!();
-            // a connection for each, which ends with the memory that its arguments take
-            Spi::connect_mut(|client| {
-                client.update(&statement, None, &values(n, region)).map(|_| ())
-            })
-            .map_err(internal)?;
-        }
-        Ok(())
+        Spi::connect_mut(prepare).map_err(internal)
     }
 }
