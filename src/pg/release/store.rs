@@ -11,6 +11,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::select::extension_type;
+use crate::pg::server::settings::wait_without_end;
 use crate::pg::server::worker::{Answer, Errand, Unanswered, Work, ask};
 use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -80,6 +81,9 @@ pub(super) fn insert(message: &[u8]) -> Result<Answer> {
         return Ok(Answer { bytes: OTHER_STORED.to_vec(), afterwards: None });
     };
     let tell = move || {
+        // nobody relies on it, and other messages may come
+        Spi::run("SET LOCAL synchronous_commit = off").map_err(internal)?;
+        Spi::run("SET LOCAL lock_timeout = '1s'").map_err(internal)?;
         Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)
     };
     Ok(Answer { bytes: STORED.to_vec(), afterwards: Some(Box::new(tell)) })
@@ -122,6 +126,10 @@ fn insert_content(charge: i64, content: &Content, regions: Regions) -> Result<Op
         })
         .map_err(internal)?;
     let Some(release) = release else { return Ok(None) };
+    // What a store has written that fails would show in the size of tables: from here on nobody who holds
+    // a lock, of a catalog say, lets it fail. (Before, the wait must end by itself: the lock may be that of
+    // the session which waits for this worker.)
+    wait_without_end()?;
     match content {
         Content::Regions { measurements, .. } => {
             insert_histograms(release, regions.each())?;

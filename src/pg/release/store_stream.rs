@@ -2,6 +2,7 @@
 
 use super::content::{StoredStream, StoredTick};
 use crate::pg::errors::{Result, internal};
+use crate::pg::server::settings::wait_without_end;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
@@ -41,8 +42,10 @@ fn forget_attempts(release: i64) -> Result<()> {
 /// if they are not those that follow the last one that is stored: what was measured of them is then
 /// for nobody.
 pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Result<Option<i64>> {
-    Spi::run("LOCK TABLE dp.release, dp.stream_tick, dp.stream_count IN ROW EXCLUSIVE MODE")
-        .map_err(internal)?;
+    Spi::run(
+        "LOCK TABLE dp.release, dp.stream, dp.stream_tick, dp.stream_count IN ROW EXCLUSIVE MODE",
+    )
+    .map_err(internal)?;
     let release =
         Spi::connect_mut(|client| -> std::result::Result<Option<(i64, bool)>, pgrx::spi::Error> {
             // others wait here, until the next statement sees what these have stored; who drops the
@@ -73,6 +76,7 @@ pub(super) fn insert_ticks(charge: i64, first: i64, ticks: &[StoredTick]) -> Res
         })
         .map_err(internal)?;
     let Some((release, is_last)) = release else { return Ok(None) };
+    wait_without_end()?; // as a whole release
     insert_told(release, first, ticks)?;
     if is_last {
         // no tick follows that would be measured with them

@@ -34,7 +34,7 @@ struct Head {
     /// What the message is for.
     work: u32,
     message_length: u32,
-    /// 1 as soon as the worker says so.
+    /// [`OFFERED`], until the worker begins or the session withdraws it.
     started: AtomicU32,
     /// 0 until the worker has written the answer.
     answer_length: AtomicU32,
@@ -42,6 +42,10 @@ struct Head {
     /// segment or [`NOTHING_MORE`], the worker, if it has waited long enough, the latter.
     next: AtomicU64,
 }
+
+const OFFERED: u32 = 0;
+const STARTED: u32 = 1;
+const WITHDRAWN: u32 = 2;
 
 const NOTHING_YET: u64 = 0;
 /// No segment: their handles have 32 bits.
@@ -69,7 +73,7 @@ impl Segment {
             caller: own_process(),
             work,
             message_length: u32::try_from(message.len()).map_err(internal)?,
-            started: AtomicU32::new(0),
+            started: AtomicU32::new(OFFERED),
             answer_length: AtomicU32::new(0),
             next: AtomicU64::new(NOTHING_YET),
         };
@@ -148,13 +152,28 @@ impl Segment {
         unsafe { self.begin().add(1).cast::<u8>().add(self.head().message_length as usize) }
     }
 
-    /// The worker has begun.
-    pub(super) fn start(&self) {
-        self.head().started.store(1, Ordering::Release);
+    /// The worker begins. False if the message is withdrawn.
+    pub(super) fn start(&self) -> bool {
+        self.exchange_started(OFFERED, STARTED)
     }
 
     pub(super) fn has_started(&self) -> bool {
-        self.head().started.load(Ordering::Acquire) != 0
+        self.head().started.load(Ordering::Acquire) == STARTED
+    }
+
+    /// No worker is to begin any more. False if one has.
+    pub(super) fn withdraw(&self) -> bool {
+        self.exchange_started(OFFERED, WITHDRAWN)
+    }
+
+    /// Another worker may begin.
+    pub(super) fn offer_again(&self) {
+        self.exchange_started(WITHDRAWN, OFFERED);
+    }
+
+    fn exchange_started(&self, from: u32, to: u32) -> bool {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        self.head().started.compare_exchange(from, to, success, failure).is_ok()
     }
 
     /// Whether there is room for an answer. One that there is no room for cannot be given, so that

@@ -1,6 +1,7 @@
 //! Settings: those of the extension, and others that are in force for a while.
 
 use super::state::{stack_depth, workers_of_session};
+use crate::pg::errors::{Result, internal};
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::prelude::*;
 use std::borrow::Cow;
@@ -139,4 +140,12 @@ fn threads_of(workers: i32) -> NonZeroUsize {
     let workers = usize::try_from(workers).unwrap_or(0);
     let processes = NonZeroUsize::MIN.saturating_add(workers);
     available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(processes))
+}
+
+/// The transaction waits for locks until it gets them, and does not end where several wait for each other.
+pub(crate) fn wait_without_end() -> Result<()> {
+    for setting in ["lock_timeout = 0", "deadlock_timeout = 2147483647"] {
+        Spi::run(&format!("SET LOCAL {setting}")).map_err(internal)?;
+    }
+    Ok(())
 }

@@ -181,8 +181,11 @@ fn wait(process: &Process, segment: &Segment) -> Result<()> {
             true => LOOK,
             false => START_PATIENCE.saturating_sub(begin.elapsed()),
         };
-        if left.is_zero() {
-            return process.end().map_err(|_| internal("the postmaster died"));
+        // one that begins in this moment is not to be ended: it would have begun to write
+        if left.is_zero() && segment.withdraw() {
+            process.end().map_err(|_| internal("the postmaster died"))?;
+            segment.offer_again();
+            return Ok(());
         }
         match process.state() {
             State::Runs | State::Starts => {

@@ -43,7 +43,7 @@ type Answering = fn(Work, &[u8]) -> Result<Answer>;
 /// What a worker's function does: it answers the message in one transaction, and commits before the
 /// answer is given; then it may stay for another message. `argument`: the function's.
 ///
-/// Any error ends it, before its commit without an answer.
+/// Any error ends it; there is no answer if it comes before the commit.
 pub(crate) fn serve(argument: pg_sys::Datum, answer: Answering) {
     take_signals();
     let mut next = Segment::attach(argument.value() as pg_sys::dsm_handle).unwrap_or_report();
@@ -62,11 +62,14 @@ pub(crate) fn serve(argument: pg_sys::Datum, answer: Answering) {
     }
 }
 
-/// None if there is no answer: the work is unknown, or what was committed may not last.
+/// None if there is no answer: the work is unknown, its message withdrawn, or what was committed may
+/// not last.
 fn answer_one(segment: &Segment, answer: Answering) -> Option<()> {
     let work = Work::ALL.into_iter().find(|work| *work as u32 == segment.work())?;
     set(c"application_name", work.name());
-    segment.start();
+    if !segment.start() {
+        return None;
+    }
     // an error is raised inside, or the transaction would commit what was done before it
     let message = segment.message();
     let Answer { bytes, afterwards } = BackgroundWorker::transaction(|| {
