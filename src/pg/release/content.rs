@@ -17,7 +17,7 @@ struct StoredContent<'a> {
     content: Content<'a>,
 }
 
-/// What belongs to each region follows it, region by region.
+/// What belongs to each region follows the content in the message, region by region.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Content<'a> {
     /// A [`StoredRegion`] with a histogram each.
@@ -197,7 +197,8 @@ impl<'a> StoredNumbers<'a> {
     }
 }
 
-/// What the worker is sent. Of millions of regions neither side holds another form than this.
+/// What the worker is sent. Regions are added to it, and read from it, one by one: there may be millions,
+/// of which no list is made for it.
 pub(crate) struct Message(Vec<u8>);
 
 impl Message {
@@ -210,7 +211,7 @@ impl Message {
 
     /// What belongs to the next region, as its [`Content`] says.
     pub(super) fn add(&mut self, region: &impl Serialize) {
-        // writing into a growing vector cannot fail
+        // writing into a growing vector cannot fail; if it did, what follows would be read as the content
         self.0 = postcard::to_extend(region, std::mem::take(&mut self.0)).unwrap_or_default();
     }
 
@@ -226,7 +227,8 @@ pub(super) fn read(message: &[u8]) -> Result<(i64, Content<'_>, Regions<'_>)> {
     Ok((charge, content, Regions(rest)))
 }
 
-/// What belongs to each region, as it was [added](Message::add).
+/// What belongs to each region, as it was [added](Message::add). It is read when some is written, so it must
+/// not fail: this library wrote it, with names that are UTF8.
 pub(super) struct Regions<'a>(&'a [u8]);
 
 impl<'a> Regions<'a> {
@@ -236,7 +238,7 @@ impl<'a> Regions<'a> {
             if rest.is_empty() {
                 return None;
             }
-            let taken = postcard::take_from_bytes(rest).map_err(internal);
+            let taken = postcard::take_from_bytes(std::mem::take(&mut rest)).map_err(internal);
             Some(taken.map(|(region, after)| {
                 rest = after;
                 region
