@@ -29,6 +29,14 @@ impl Path {
         self.0.as_bytes()
     }
 
+    /// Those of two paths, where they differ, are in the order of the paths.
+    pub fn first_bytes(&self) -> [u8; 16] {
+        let mut first = [0; 16];
+        let known = self.0.len().min(first.len());
+        first[..known].copy_from_slice(&self.as_bytes()[..known]);
+        first
+    }
+
     /// The bytes of all names.
     pub fn name_bytes(&self) -> usize {
         self.0.len() - self.depth()
@@ -127,8 +135,20 @@ mod tests {
     use proptest::prelude::*;
 
     fn names() -> impl Strategy<Value = Vec<String>> {
-        prop::collection::vec(prop::sample::select(vec!["", "a", "b", "ab", "a b", "ä"]), 0..4)
-            .prop_map(|names| names.into_iter().map(String::from).collect())
+        prop::collection::vec(
+            prop::sample::select(vec![
+                "",
+                "a",
+                "b",
+                "ab",
+                "a b",
+                "ä",
+                "a long name",
+                "a long nape",
+            ]),
+            0..4,
+        )
+        .prop_map(|names| names.into_iter().map(String::from).collect())
     }
 
     #[test]
@@ -157,6 +177,9 @@ mod tests {
             prop_assert_eq!(paths[0].name_bytes(), a.iter().map(String::len).sum::<usize>());
             prop_assert_eq!(paths[0].cmp(&paths[1]), a.cmp(&b));
             prop_assert_eq!(paths[0] == paths[1], a == b);
+            if paths[0].first_bytes() != paths[1].first_bytes() {
+                prop_assert_eq!(paths[0].first_bytes().cmp(&paths[1].first_bytes()), a.cmp(&b));
+            }
             prop_assert_eq!(paths[0].is_within(&paths[1]), a.starts_with(&b));
             let below = a.strip_prefix(b.as_slice()).map(Path::from);
             prop_assert_eq!(paths[0].below(&paths[1]), below);
