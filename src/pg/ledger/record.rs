@@ -6,6 +6,7 @@ use super::periods::{self, Tightest};
 use super::promise::{begin_attempt, promise, standing};
 use super::room::{Account, account, before_charge, budget_exceeded, zcdp_decimal};
 use super::sql::{SpiResult, first_row};
+use crate::pg::server::locks::{PrivateLock, lock_until_end};
 use crate::pg::server::state::own_identity;
 use crate::privacy::{Fullest, Totals};
 use pgrx::spi::SpiClient;
@@ -247,8 +248,10 @@ fn add_up(
 
 /// Adds the ledger's entry, and returns its number.
 pub(super) fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResult<i64> {
+    // whoever holds these is waited for before others wait for the ledger
+    client.update("LOCK TABLE dp.epoch, dp.charge IN ROW EXCLUSIVE MODE", None, &[])?;
     // one chain over all datasets: whoever adds a link has to see the last one
-    client.update("LOCK TABLE dp.charge IN SHARE ROW EXCLUSIVE MODE", None, &[])?;
+    lock_until_end(PrivateLock::Ledger);
     client.update(
         "INSERT INTO dp.epoch (identity) \
          SELECT $1 WHERE $1 IS DISTINCT FROM \

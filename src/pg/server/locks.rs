@@ -27,6 +27,8 @@ pub(crate) enum PrivateLock {
     DatasetName = 0xdb,
     /// The right to have a worker store a release of a dataset.
     Store = 0xdc,
+    /// The end of the ledger, to which entries are added.
+    Ledger = 0xdd,
 }
 
 impl PrivateLock {
@@ -130,6 +132,15 @@ pub(crate) fn lock_name(kind: PrivateLock, name: impl Hash) -> bool {
         let reason = pg_sys::PG_WAIT_LOCK | pg_sys::LockTagType::LOCKTAG_ADVISORY;
         sleep(Duration::from_millis(10), reason);
     }
+}
+
+/// Takes a lock until the end of the transaction, and waits for it as `lock_timeout` says. It is
+/// no lock of a table's: any role may take those that an `INSERT` takes, by preparing one that it
+/// may not carry out.
+pub(crate) fn lock_until_end(kind: PrivateLock) {
+    let tag = kind.tag(0);
+    // SAFETY: copies the tag; the end of the transaction gives the lock back.
+    unsafe { pg_sys::LockAcquire(&tag, EXCLUSIVE, false, false) };
 }
 
 /// Waits a little for what another transaction has locked.
