@@ -15,4 +15,5 @@ mod record;
 pub(super) mod room;
 pub(super) mod serve;
 mod sql;
+pub(super) mod telling;
 mod together;

@@ -3,13 +3,16 @@
 use super::deed;
 use super::message::Message;
 use super::record::check_and_record;
+use super::telling::tell;
 use super::together::{charge_all, show};
 use crate::pg::errors::{Result, internal};
+use crate::pg::server::worker::Answer;
 use pgrx::prelude::*;
 
 /// Answers a message in the current transaction.
-pub(crate) fn answer(message: &[u8]) -> Result<Vec<u8>> {
-    match serde_json::from_slice(message).map_err(internal)? {
+pub(crate) fn answer(message: &[u8]) -> Result<Answer> {
+    let mut afterwards = None;
+    let bytes = match serde_json::from_slice(message).map_err(internal)? {
         Message::Charge(request) => {
             let answer = Spi::connect_mut(|client| check_and_record(client, &request));
             serde_json::to_vec(&answer.map_err(internal)?)
@@ -24,8 +27,12 @@ pub(crate) fn answer(message: &[u8]) -> Result<Vec<u8>> {
         }
         Message::Publish(request) => serde_json::to_vec(&charge_all(&request).map_err(internal)?),
         Message::Show { publication, who } => {
-            serde_json::to_vec(&show(&publication, who).map_err(internal)?)
+            let shown = show(&publication, who).map_err(internal)?;
+            let is_shown = shown.is_some();
+            afterwards = shown.map(tell);
+            serde_json::to_vec(&is_shown)
         }
     }
-    .map_err(internal)
+    .map_err(internal)?;
+    Ok(Answer { bytes, afterwards })
 }

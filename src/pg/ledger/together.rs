@@ -253,8 +253,8 @@ fn role(number: u32) -> pgrx::datum::DatumWithOid<'static> {
 }
 
 /// Shows a publication all of whose releases are stored, but for those whose status their owner has
-/// set. False if one is not stored, or there is no publication.
-pub(super) fn show(publication: &str, who: u32) -> SpiResult<bool> {
+/// set, and returns these releases. None if one is not stored, or there is no publication.
+pub(super) fn show(publication: &str, who: u32) -> SpiResult<Option<Vec<i64>>> {
     Spi::connect_mut(|client| {
         let shown = first_row(
             client,
@@ -277,18 +277,13 @@ pub(super) fn show(publication: &str, who: u32) -> SpiResult<bool> {
             &[publication.into(), role(who)],
             |row| Ok(row.get::<Vec<i64>>(2)?.unwrap_or_default()),
         )?;
-        let Some(releases) = shown else { return Ok(false) };
+        let Some(releases) = shown else { return Ok(None) };
         client.update(
             "INSERT INTO dp.release_status (release, status, set_by) \
              SELECT r.id, 'published', pg_get_userbyid($2::oid) FROM unnest($1) AS r (id)",
             None,
             &[releases.clone().into(), role(who)],
         )?;
-        client.update(
-            "SELECT dp.tell_published(r.id) FROM unnest($1) AS r (id)",
-            None,
-            &[releases.into()],
-        )?;
-        Ok(true)
+        Ok(Some(releases))
     })
 }

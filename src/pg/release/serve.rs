@@ -2,7 +2,7 @@
 
 use super::store::insert;
 use crate::pg::ledger::serve::answer;
-use crate::pg::server::worker::{Answer, Work, serve};
+use crate::pg::server::worker::{Work, serve};
 use pgrx::prelude::*;
 
 // SAFETY: no other library that PostgreSQL loads has a function of that name.
@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pg_dp_worker_main(argument: pg_sys::Datum) {
     serve(argument, |work, message| match work {
-        Work::Ledger => Ok(Answer { bytes: answer(message)?, afterwards: None }),
+        Work::Ledger => answer(message),
         Work::Store => insert(message),
     });
 }

@@ -9,6 +9,7 @@ use super::store_regions::{self, insert_found, insert_histograms, insert_ranges}
 use super::store_stream::{insert_stream, insert_ticks};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
+use crate::pg::ledger::telling::tell;
 use crate::pg::server::locks::PrivateLock;
 use crate::pg::server::select::extension_type;
 use crate::pg::server::settings::wait_without_end;
@@ -68,9 +69,7 @@ fn not_stored(dataset: &str, name: &str, reason: Unanswered) -> ErrorReport {
 const STORED: &[u8] = b"stored";
 const OTHER_STORED: &[u8] = b"other";
 
-/// Stores a release in the current transaction, as superuser. Afterwards it is told whom it may concern:
-/// who holds the lock for that, which all commits with a notification take, could let a store fail
-/// that has written everything.
+/// Stores a release in the current transaction, as superuser.
 pub(super) fn insert(message: &[u8]) -> Result<Answer> {
     let (charge, content, regions) = read(message)?;
     let stored = match &content {
@@ -80,13 +79,7 @@ pub(super) fn insert(message: &[u8]) -> Result<Answer> {
     let Some(release) = stored else {
         return Ok(Answer { bytes: OTHER_STORED.to_vec(), afterwards: None });
     };
-    let tell = move || {
-        // nobody relies on it, and other messages may come
-        Spi::run("SET LOCAL synchronous_commit = off").map_err(internal)?;
-        Spi::run("SET LOCAL lock_timeout = '1s'").map_err(internal)?;
-        Spi::run_with_args("SELECT dp.tell_published($1)", &[release.into()]).map_err(internal)
-    };
-    Ok(Answer { bytes: STORED.to_vec(), afterwards: Some(Box::new(tell)) })
+    Ok(Answer { bytes: STORED.to_vec(), afterwards: Some(tell(vec![release])) })
 }
 
 /// The number under which a whole release is stored; None if another attempt at it was first.

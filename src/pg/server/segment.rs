@@ -33,7 +33,7 @@ struct Head {
     caller: i32,
     /// What the message is for.
     work: u32,
-    message_length: u32,
+    message_length: u64,
     /// [`OFFERED`], until the worker begins or the session withdraws it.
     started: AtomicU32,
     /// 0 until the worker has written the answer.
@@ -72,7 +72,7 @@ impl Segment {
             database: current_database(),
             caller: own_process(),
             work,
-            message_length: u32::try_from(message.len()).map_err(internal)?,
+            message_length: message.len() as u64,
             started: AtomicU32::new(OFFERED),
             answer_length: AtomicU32::new(0),
             next: AtomicU64::new(NOTHING_YET),

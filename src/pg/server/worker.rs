@@ -16,7 +16,7 @@ mod process;
 mod serving;
 mod work;
 
-pub(crate) use serving::{Answer, serve};
+pub(crate) use serving::{Afterwards, Answer, serve};
 pub(crate) use work::Work;
 
 use super::locks::{PrivateLock, Turn, is_taken, sleep};

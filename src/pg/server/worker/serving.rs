@@ -35,8 +35,10 @@ unsafe extern "C-unwind" {
 pub(crate) struct Answer {
     pub(crate) bytes: Vec<u8>,
     /// What follows, in a transaction of its own: it may fail, and nothing else would with it.
-    pub(crate) afterwards: Option<Box<dyn FnOnce() -> Result<()>>>,
+    pub(crate) afterwards: Option<Afterwards>,
 }
+
+pub(crate) type Afterwards = Box<dyn FnOnce() -> Result<()>>;
 
 type Answering = fn(Work, &[u8]) -> Result<Answer>;
 
