@@ -8,12 +8,18 @@ CREATE PROCEDURE publish_quarter(day date DEFAULT (current_date - interval '1 mo
 LANGUAGE plpgsql AS $$
 DECLARE
     quarter CONSTANT text := to_char(day, 'YYYY "Q"Q');
-    -- each release is named after the quarter, as 2026 Q1, or 2026 Q1 ages
+    period CONSTANT text := daterange(date_trunc('quarter', day)::date, (date_trunc('quarter', day) + interval '3 months')::date);
+    -- each release is named after the quarter, as 2026 Q1, or 2026 Q1 ages; where the dataset has a period_column it is
+    -- of the quarter's rows, unless it has a period of its own
     releases CONSTANT jsonb := (
-        SELECT jsonb_agg(release || jsonb_build_object('name', concat_ws(' ', quarter, release ->> 'name')) ORDER BY position)
-          FROM quarterly);
+        SELECT jsonb_agg(CASE WHEN d.period_column IS NULL THEN '{}' ELSE jsonb_build_object('period', period) END
+                         || release || jsonb_build_object('name', concat_ws(' ', quarter, release ->> 'name')) ORDER BY position)
+          FROM quarterly LEFT JOIN dp.datasets AS d ON d.name = release ->> 'dataset');
     problems text;
 BEGIN
+    IF releases IS NULL THEN
+        RAISE 'nothing of % was published', quarter USING HINT = 'The table quarterly is empty: insert what is to be published.';
+    END IF;
     SELECT string_agg(dataset || ': ' || problem, E'\n') INTO problems
       FROM dp_publish_check(quarter, releases) WHERE problem IS NOT NULL;
     IF problems IS NOT NULL THEN

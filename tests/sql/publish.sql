@@ -195,5 +195,17 @@ CALL dp_set_status('large', 'Q5', 'draft');
 SET ROLE dp_test_reader;
 SELECT * FROM error_of($$SELECT * FROM dp_explain_hierarchy('large', 1, release => 'Q5')$$);
 RESET ROLE;
+-- the example of every quarter: the quarter's rows where a column tells them, a release's own period, or all rows
+SET client_min_messages = warning;
+\i examples/quarterly/quarterly.sql
+SELECT * FROM error_of($$CALL publish_quarter('2013-02-04')$$);
+SELECT dp_create_dataset('dated', 'person', '{id}', '{state}', 'household', epsilon_budget => 3, period_column => 'born');
+INSERT INTO quarterly
+SELECT n, jsonb_build_object('epsilon', 0.5, 'max_size', 50) || release::jsonb
+  FROM unnest(ARRAY['{"dataset": "dated"}', '{"dataset": "dated", "name": "own", "period": "[2013-01-02,2013-02-01)"}',
+                    '{"dataset": "dated", "name": "all", "period": null}', '{"dataset": "many"}']) WITH ORDINALITY AS r (release, n);
+CALL publish_quarter('2013-05-04');
+SELECT dataset, name, parameters ->> 'period' AS period FROM dp.releases WHERE publication = '2013 Q2' ORDER BY dataset, name;
+RESET client_min_messages;
 SELECT entries, whole FROM dp_verify_ledger();
 SELECT dp_revoke('large', 'dp_test_reader');

@@ -205,7 +205,13 @@ impl Relation {
                 PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
                 format!("{argument}: column \"{column}\" of {} does not exist", self.name),
             )
-            .set_hint("Column names are taken as they are, upper and lower case included.")
+            .set_hint(match argument {
+                "hierarchy" => {
+                    "They are columns of the table that regions or groups names, where there is one, else of \
+                     entities. Column names are taken as they are, upper and lower case included."
+                }
+                _ => "Column names are taken as they are, upper and lower case included.",
+            })
         };
         let name = CString::new(column).map_err(|_| unknown())?;
         // SAFETY: looks a name that ends with a zero up.
