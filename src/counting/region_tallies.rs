@@ -46,6 +46,11 @@ impl RegionTallies {
         }
     }
 
+    /// The same for groups whose number is private.
+    pub fn with_private_groups(self) -> RegionTallies {
+        RegionTallies { tallies: self.tallies.with_private_groups(), ..self }
+    }
+
     /// How many regions may occur. A release of so many with short names and few sizes takes 0.5 KB for
     /// each, 4 GB in all.
     pub const MOST_REGIONS: usize = 1 << 23;

@@ -9,8 +9,10 @@
 //! many different sizes there are. Pairs of a region and a size are at most as many as groups.
 //! Where there are more groups than [`Tallies::MOST_PAIRS`], sizes count at most at [`bound`],
 //! which follows from the number of regions: then there are not more pairs than that either.
-//! Numbers of groups and of regions are public, so one entity more or less still changes one size
-//! by one.
+//! Numbers of regions are public, and numbers of groups, too, so one entity more or less still changes
+//! one size by one. Where the number of groups is private, sizes count at most at a bound however many
+//! groups there are: a bound that came with one group more would change many sizes, by much. It is one
+//! for more pairs ([`Tallies::MOST_PRIVATE_PAIRS`]), since it cuts sizes of small tables, too.
 
 use super::group_key::KeyHasher;
 use crate::coco::{Coco, Run};
@@ -31,6 +33,7 @@ pub struct Tallies {
     sorted: Vec<Vec<RegionCount>>,
     /// All groups so far.
     groups: u64,
+    groups_are_private: bool,
     most_pairs: usize,
 }
 
@@ -57,7 +60,7 @@ fn place(region: u32, size: u32) -> u64 {
     u64::from(region) << 32 | u64::from(size)
 }
 
-/// The largest size that is told apart where there are more groups than `most_pairs`. Small ones
+/// The largest size that is told apart where there may be more groups than `most_pairs`. Small ones
 /// always are.
 fn bound(most_pairs: usize, regions: usize) -> u32 {
     let sizes = most_pairs / regions.max(1);
@@ -69,6 +72,9 @@ impl Tallies {
     /// are merged, a pair takes up to 48 bytes, in each process that counts.
     pub const MOST_PAIRS: usize = 1 << 27;
 
+    /// The same where the number of groups is private.
+    pub const MOST_PRIVATE_PAIRS: usize = 1 << 30;
+
     pub fn new(words: &mut impl Rng) -> Tallies {
         Tallies {
             waiting: Vec::with_capacity(MOST_WAITING),
@@ -76,8 +82,14 @@ impl Tallies {
             recent: HashMap::with_hasher(KeyHasher::new(words)),
             sorted: Vec::new(),
             groups: 0,
+            groups_are_private: false,
             most_pairs: Tallies::MOST_PAIRS,
         }
+    }
+
+    /// The same for groups whose number is private.
+    pub fn with_private_groups(self) -> Tallies {
+        Tallies { groups_are_private: true, most_pairs: Tallies::MOST_PRIVATE_PAIRS, ..self }
     }
 
     /// Adds `groups` groups of one size to a region; their number saturates. Regions are numbered
@@ -116,11 +128,11 @@ impl Tallies {
         }
     }
 
-    /// Where there are more groups than pairs may be, lets larger sizes count at the bound. With
+    /// Where there may be more groups than pairs, lets larger sizes count at the bound. With
     /// more regions it gets smaller, so that doing so early changes nothing of the result. To be
     /// called when there is one list.
     fn bound_sizes(&mut self, regions: usize) {
-        if self.groups <= self.most_pairs as u64 {
+        if !self.groups_are_private && self.groups <= self.most_pairs as u64 {
             return;
         }
         let bound = u64::from(bound(self.most_pairs, regions));
@@ -274,6 +286,24 @@ mod tests {
         assert_eq!(counted(900_000, 900_001), at_most(900_001, 300_000));
         assert_eq!(counted(100_000, 900_000), at_most(900_000, 33_333));
         assert_eq!(counted(3, 900_000), at_most(900_000, SMALL as u32));
+    }
+
+    /// One group more never brings a bound that was not there.
+    #[test]
+    fn where_groups_are_private_the_bound_is_there_however_many_there_are() {
+        let counted = |groups: u32| {
+            let mut tallies = Tallies { most_pairs: 300, ..tallies().with_private_groups() };
+            (0..groups).for_each(|i| tallies.add(i % 3, 90 + i, 1));
+            tallies.histograms(3)
+        };
+        for groups in [1, 20, 299, 300, 301, 400] {
+            let bounded: Vec<_> = (0..groups).map(|i| (i % 3, (90 + i).min(100), 1)).collect();
+            assert_eq!(counted(groups), expected(3, &bounded), "{groups}");
+        }
+        // and is never below the largest size that a release may have, where regions are few
+        let most = Tallies::MOST_PRIVATE_PAIRS;
+        assert_eq!(tallies().with_private_groups().most_pairs, most);
+        assert!(bound(most, 200) > 5_000_000);
     }
 
     #[test]

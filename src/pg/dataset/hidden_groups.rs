@@ -36,7 +36,8 @@ impl Source {
         let (entities, groups) = (self.open_entities()?, self.open_listed_groups()?);
         let depth = self.hierarchy.len();
         let labels: Vec<String> = self.hierarchy.iter().map(|column| label(column)).collect();
-        let mut leaves = Leaves::new(max_size, &vec![Layout::Varying; depth])?;
+        let layouts = vec![Layout::Varying; depth];
+        let mut leaves = Leaves::new(max_size, &layouts)?.with_private_groups();
         let mut sizes = match &self.size_column {
             Some(size) if self.rows_are_groups() => self.sizes_of_rows(&entities, &labels, size),
             _ => self.sizes_query(&entities, groups.as_ref(), &labels),

@@ -54,6 +54,11 @@ impl Leaves {
         Leaves { helped: Some(may_have_helper(workers)), ..self }
     }
 
+    /// The same of groups whose number is private.
+    pub(crate) fn with_private_groups(self) -> Leaves {
+        Leaves { tallies: self.tallies.with_private_groups(), ..self }
+    }
+
     /// The root is a region, also without rows: for a hierarchy of nothing else.
     pub(crate) fn add_root(&mut self) -> RegionsFit {
         self.tallies.number(Path::default()).map(|_| ())
