@@ -1,5 +1,6 @@
-//! The closed form for any workload, by its Gram matrix.
+//! The strategy for any workload, by its Gram matrix.
 
+use super::weights::near_best;
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::resolution;
@@ -7,21 +8,13 @@ use crate::ranges::measurements::{CountMechanism, MEASURED_LIMIT, Measurements};
 use crate::ranges::mechanism::{RangeMechanism, running_sums};
 use crate::ranges::workload::{Spread, Workload};
 use crate::work::poll;
-use nalgebra::{DMatrix, SymmetricEigen};
+use nalgebra::DMatrix;
 use num_rational::Ratio;
 use std::fmt;
 use std::ops::Range;
 
 /// The most bins of a [`DenseStrategy`], which takes time n^3.
 pub const MAX_DENSE_BINS: usize = 1024;
-
-/// Eigenvalues of the Gram matrix count as at least this share of the largest one: what a workload
-/// does not ask for is measured, too, if only faintly, and every range has an answer.
-const FLOOR: f64 = 1e-12;
-
-/// How far, in units of the largest entry, a Gram matrix may be from symmetric, and how far below
-/// 0, in units of the largest eigenvalue, its eigenvalues may be.
-const TOLERANCE: f64 = 1e-9;
 
 /// Why there is no strategy for a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,7 +124,7 @@ impl PrefixCovariance {
 impl DenseStrategy {
     /// For `bins` bins and the Gram matrix of a workload, row by row: entry i, j is the sum over
     /// the questions of the product of what they multiply bins i and j with. `calibration`: of all
-    /// measurements together. Time: n^3, about a second for 1024 bins.
+    /// measurements together. Time: n^3, a few seconds for 1024 bins.
     ///
     /// # Panics
     /// If the groups are to have noise of their own.
@@ -144,7 +137,7 @@ impl DenseStrategy {
             return Err(GramError::Bins);
         }
         poll();
-        let strategy = closed_form(bins, gram)?;
+        let strategy = near_best(bins, gram)?;
         poll();
         let scale = f64::from(resolution(calibration.budget().highest())).exp2();
         // no entry of a column of length 1 is larger, but for roundoff: squares sum to 2^62 at most
@@ -222,36 +215,4 @@ impl RangeMechanism for DenseStrategy {
     fn max_over_all(&self) -> f64 {
         self.spread(Workload::All).max
     }
-}
-
-/// G^(1/4) with its columns scaled to length 1.
-pub(super) fn closed_form(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, GramError> {
-    if gram.len() != bins * bins {
-        return Err(GramError::Shape);
-    }
-    let gram = DMatrix::from_row_slice(bins, bins, gram);
-    let largest = gram.amax();
-    if gram.iter().any(|entry| !entry.is_finite()) {
-        return Err(GramError::NotGram);
-    }
-    if largest == 0.0 {
-        return Err(GramError::Empty);
-    }
-    let gram = gram / largest;
-    if (&gram - gram.transpose()).amax() > TOLERANCE {
-        return Err(GramError::NotGram);
-    }
-    let eigen = SymmetricEigen::new(gram);
-    let largest = eigen.eigenvalues.max();
-    if eigen.eigenvalues.min() < -TOLERANCE * largest {
-        return Err(GramError::NotGram);
-    }
-    poll();
-    let roots = eigen.eigenvalues.map(|value| value.max(FLOOR * largest).powf(0.25));
-    let vectors = &eigen.eigenvectors;
-    let mut root = vectors * DMatrix::from_diagonal(&roots) * vectors.transpose();
-    for mut column in root.column_iter_mut() {
-        column.normalize_mut();
-    }
-    Ok(root)
 }

@@ -18,3 +18,4 @@ pub(in crate::ranges) mod sine;
 pub(in crate::ranges::methods) mod spread;
 #[cfg(test)]
 mod tests;
+mod weights;

@@ -1,11 +1,16 @@
-use super::dense::closed_form;
 use super::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
 use super::sine::SineStrategy;
+use super::weights::even_columns;
 use crate::ranges::methods::cascade::line::Cascade;
 use crate::ranges::methods::cascade::tree::TreeOverBins;
 use crate::ranges::methods::prefix::PrefixFactorisation;
 use crate::ranges::{Calibration, CountMechanism, RangeMechanism, Sensitivity, Spread, Workload};
+use nalgebra::DMatrix;
+use rand::RngExt;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
 use std::f64::consts::PI;
+use std::ops::Range;
 
 const WORKLOADS: [Workload; 2] = [Workload::All, Workload::Prefix];
 
@@ -143,7 +148,7 @@ fn the_sine_form_is_the_closed_form() {
     for workload in WORKLOADS {
         for bins in [1, 2, 3, 5, 33] {
             let gram = gram_of_ranges(bins, workload.ranges(bins));
-            let real = closed_form(bins, &gram).unwrap();
+            let real = even_columns(bins, &gram).unwrap();
             let strategy =
                 SineStrategy::new(workload, bins, &Calibration::together(0.02435)).unwrap();
             let length = (square_of(&strategy) as f64).sqrt();
@@ -190,6 +195,45 @@ fn a_workload_that_asks_for_little_is_answered() {
         // its own noise would have variance 1
         assert!(strategy.variance(asked.clone()) < 1.01, "{asked:?}");
         assert!(strategy.variance(1..2).is_finite());
+    }
+}
+
+/// So singular Gram matrices are, too, as few ranges that overlap have, and bins that nobody asks for.
+#[test]
+fn the_error_for_any_ranges_is_close_to_the_lower_bound() {
+    let words = &mut ChaCha20Rng::seed_from_u64(1);
+    let mut random = |bins: usize, ranges: usize| -> Vec<Range<usize>> {
+        let mut end = || words.random_range(0..=bins);
+        let ends = (0..ranges).map(|_| [end(), end()]);
+        ends.map(|[a, b]| a.min(b)..a.max(b)).filter(|range| !range.is_empty()).collect()
+    };
+    let mut workloads = vec![
+        (4, vec![0..2, 1..3, 2..4]),
+        (6, vec![1..3, 2..4, 3..5]),
+        (9, vec![1..3, 3..7, 7..8, 1..8, 5..6, 2..6]),
+        (5, vec![1..2, 3..4]),
+        (3, vec![1..2]),
+    ];
+    let more = [(7, 3), (12, 5), (30, 8), (40, 30), (40, 300), (200, 20), (300, 100)];
+    workloads.extend(more.map(|(bins, ranges)| (bins, random(bins, ranges))));
+    for (bins, ranges) in workloads {
+        let rho = 0.02435;
+        let gram = gram_of_ranges(bins, ranges.iter().cloned());
+        let strategy = DenseStrategy::new(bins, &gram, &Calibration::together(rho)).unwrap();
+        let total: f64 = ranges.iter().map(|range| strategy.variance(range.clone())).sum();
+        let total = total * 2.0 * rho;
+        // every bin by itself; every range by itself, of which some bin is in so many
+        let flat: usize = ranges.iter().map(Range::len).sum();
+        let most = (0..bins).map(|bin| ranges.iter().filter(|r| r.contains(&bin)).count()).max();
+        let simple = flat.min(ranges.len() * most.unwrap());
+        let gram = DMatrix::from_row_slice(bins, bins, &gram);
+        let singular = gram.symmetric_eigenvalues().map(|value| value.max(0.0).sqrt()).sum();
+        let bound = singular * singular / bins as f64;
+        let case = format!("{bins} {ranges:?}: {total}, bound {bound}, simple {simple}");
+        assert!(total > bound * 0.999 && total < simple as f64 * 1.02, "{case}");
+        // of the bins that are asked for, as the others count in the bound's n alone
+        let asked = (0..bins).filter(|bin| ranges.iter().any(|r| r.contains(bin))).count();
+        assert!(total < 1.5 * bound * bins as f64 / asked as f64, "{case}");
     }
 }
 
