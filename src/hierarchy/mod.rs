@@ -28,7 +28,7 @@ pub use discovery::{Discovery, DiscoveryError, Finder};
 pub use explain::{Candidate, ExpectedError, MAX_GROUPS_OF_HG, candidates, expected_errors};
 pub use histogram::HistogramMechanism;
 pub use intervals::{
-    Confidence, Interval, RegionIntervals, SizeIntervals, Statistic, intervals, replicates,
+    Confidence, Interval, RegionIntervals, Replicated, SizeIntervals, Statistic, replicates,
 };
 pub use measurement::{LevelMeasurement, RegionMeasurement};
 pub use measuring::KeptNumbers;

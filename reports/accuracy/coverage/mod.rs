@@ -7,7 +7,7 @@ use crate::data::{self, Data};
 use crate::parallel;
 use crate::synthetic::Geography;
 use pg_dp::charge::Receipt;
-use pg_dp::hierarchy::{Confidence, Mechanism, ReleaseRequest, intervals};
+use pg_dp::hierarchy::{Confidence, Mechanism, ReleaseRequest, Replicated};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::error::Error;
@@ -18,6 +18,9 @@ use tally::{Kind, LevelTally};
 const EPSILONS: [f64; 3] = [0.3, 1.0, 3.0];
 
 const CONFIDENCE: f64 = 0.9;
+
+/// Of which only is counted how many bars at sizes hold.
+const HIGHER: [f64; 2] = [0.95, 0.99];
 
 const SEED: u64 = 2026;
 
@@ -58,16 +61,22 @@ fn released(data: &Data, epsilon: f64, run: u64) -> Result<Vec<LevelTally>, Box<
         &mut (),
     )?;
     let mechanism = mechanism.with_levels(&released.epsilons)?;
-    let bars = |simultaneous| -> Result<_, Box<dyn Error>> {
-        let confidence = Confidence::new(CONFIDENCE, simultaneous).ok_or("confidence")?;
-        Ok(intervals(&mechanism, tree, &released.histograms, confidence, one, &mut ())?)
+    let again = Replicated::new(&mechanism, tree, &released.histograms, one, &mut ())?;
+    let bars = |level, simultaneous| -> Result<_, Box<dyn Error>> {
+        let confidence = Confidence::new(level, simultaneous).ok_or("confidence")?;
+        Ok(again.clone().bars(confidence))
     };
-    let (each, at_once) = (bars(false)?, bars(true)?);
+    let (each, at_once) = (bars(CONFIDENCE, false)?, bars(CONFIDENCE, true)?);
+    let higher: Vec<_> =
+        HIGHER.iter().map(|level| bars(*level, false)).collect::<Result<_, _>>()?;
     let mut levels = vec![LevelTally::default(); tree.depth()];
     for (level, tally) in levels.iter_mut().enumerate() {
         for region in tree.level(level) {
             let truth = &data.truth[region];
             tally.sizes(truth, each[region].sizes());
+            for (number, bars) in higher.iter().enumerate() {
+                tally.higher(number, truth, bars[region].sizes());
+            }
             tally.statistics(truth, each[region].statistics());
             tally.at_once(truth, &at_once[region]);
         }

@@ -1,7 +1,7 @@
 //! docs/coverage.md.
 
 use super::tally::{BANDS, Bars, Kind, LevelTally};
-use super::{CONFIDENCE, KINDS, SEED};
+use super::{CONFIDENCE, HIGHER, KINDS, SEED};
 use crate::data::Data;
 use crate::numbers::thousands;
 use pg_dp::hierarchy::Statistic;
@@ -23,7 +23,8 @@ fixed seeds (seed {SEED}).
   sizes of a level and hold as often. Nobody can make these: it takes the truth to know how
   wide they have to be;
 - *at once*: the percentage of regions in which the bars of all sizes hold together, with
-  `simultaneous => true`; a region without released sizes counts.
+  `simultaneous => true`; a region without released sizes counts;
+- *at {}*, *at {}*: the percentage of bars that hold at these confidences.
 
 Whole numbers have steps: a bar of 0 or 1 group on either side holds more or less often than any
 share that is asked for, and quantiles, which are sizes, hold nearly always where nearly all groups have few
@@ -33,7 +34,8 @@ names in [accuracy](accuracy.md).
 
 | data | groups | regions per level |
 |---|--:|--:|
-"
+",
+        HIGHER[0], HIGHER[1]
     );
     for data in hierarchies {
         let regions: Vec<String> =
@@ -51,9 +53,10 @@ pub fn section(data: &Data, epsilons: &[f64], of_epsilons: &[Vec<LevelTally>]) -
         epsilons.iter().zip(of_epsilons).flat_map(levels)
     };
     let mut text = format!(
-        "\n## {}\n\n| ε | level | number | held | by sizes | width | constant | at once |\n\
-         |--:|---|---|--:|---|--:|--:|--:|\n",
-        data.title
+        "\n## {}\n\n| ε | level | number | held | by sizes | width | constant | at once | {} |\n\
+         |--:|---|---|--:|---|--:|--:|--:|--:|--:|\n",
+        data.title,
+        HIGHER.map(|level| format!("at {level}")).join(" | ")
     );
     for (epsilon, (level, tally)) in each() {
         let tally: &LevelTally = tally;
@@ -65,16 +68,19 @@ pub fn section(data: &Data, epsilons: &[f64], of_epsilons: &[Vec<LevelTally>]) -
             let Some(all) = tally.sizes.get(&(kind, None)) else { continue };
             let bands = (0..=BANDS.len()).filter_map(|n| tally.sizes.get(&(kind, Some(n))));
             let by_band: Vec<String> = bands.map(|bars| percent(bars.hold, bars.bars)).collect();
+            let higher = (0..HIGHER.len()).filter_map(|n| tally.higher.get(&(kind, n)));
+            let higher: Vec<String> = higher.map(|bars| percent(bars.hold, bars.bars)).collect();
             let at_once = tally.at_once.get(&kind).copied().unwrap_or(0);
             let _ = writeln!(
                 text,
-                "| {epsilon} | {} | {what} | {} | {} | {:.1} | {:.0} | {} |",
+                "| {epsilon} | {} | {what} | {} | {} | {:.1} | {:.0} | {} | {} |",
                 data.level_name(level),
                 all.held(),
                 by_band.join(", "),
                 all.width / all.bars.max(1) as f64,
                 all.constant_width(),
                 percent(at_once, tally.regions),
+                higher.join(" | "),
             );
         }
     }

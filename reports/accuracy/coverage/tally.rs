@@ -1,5 +1,6 @@
 //! How often bars hold what is true.
 
+use super::KINDS;
 use pg_dp::coco::Coco;
 use pg_dp::hierarchy::{Interval, RegionIntervals, SizeIntervals, Statistic};
 use std::collections::BTreeMap;
@@ -72,6 +73,8 @@ impl Bars {
 pub struct LevelTally {
     /// By kind and band; None for all together.
     pub sizes: BTreeMap<(Kind, Option<usize>), Bars>,
+    /// By kind and number of a higher confidence.
+    pub higher: BTreeMap<(Kind, usize), Bars>,
     pub statistics: BTreeMap<&'static str, Bars>,
     /// Regions, and in how many of them the bars of all sizes hold at once.
     pub regions: u64,
@@ -83,6 +86,9 @@ impl LevelTally {
         for (key, bars) in &other.sizes {
             self.sizes.entry(*key).or_default().merge(bars);
         }
+        for (key, bars) in &other.higher {
+            self.higher.entry(*key).or_default().merge(bars);
+        }
         for (key, bars) in &other.statistics {
             self.statistics.entry(key).or_default().merge(bars);
         }
@@ -93,15 +99,23 @@ impl LevelTally {
     }
 
     pub fn sizes(&mut self, truth: &Coco, bars: impl Iterator<Item = SizeIntervals>) {
-        for (bars, [of_size, up_to]) in with_truth(truth, bars) {
-            let band = BANDS.iter().filter(|begin| bars.size >= **begin).count();
-            let mut add = |kind, interval, truth: u64| {
-                for band in [Some(band), None] {
-                    self.sizes.entry((kind, band)).or_default().add(interval, truth as f64);
-                }
-            };
-            add(Kind::OfSize, bars.of_size, of_size);
-            add(Kind::UpToSize, bars.up_to_size, up_to);
+        for (kind, size, interval, truth) in of_kinds(truth, bars) {
+            let band = BANDS.iter().filter(|begin| size >= **begin).count();
+            for band in [Some(band), None] {
+                self.sizes.entry((kind, band)).or_default().add(interval, truth);
+            }
+        }
+    }
+
+    /// `number`: that of the confidence.
+    pub fn higher(
+        &mut self,
+        number: usize,
+        truth: &Coco,
+        bars: impl Iterator<Item = SizeIntervals>,
+    ) {
+        for (kind, _, interval, truth) in of_kinds(truth, bars) {
+            self.higher.entry((kind, number)).or_default().add(interval, truth);
         }
     }
 
@@ -114,16 +128,26 @@ impl LevelTally {
     }
 
     pub fn at_once(&mut self, truth: &Coco, bars: &RegionIntervals) {
-        let holds = |interval: Interval, truth: u64| {
-            (interval.lower..=interval.upper).contains(&(truth as f64))
-        };
         self.regions += 1;
-        let mut count = |kind, all: bool| *self.at_once.entry(kind).or_default() += u64::from(all);
-        let mut each = with_truth(truth, bars.sizes());
-        count(Kind::OfSize, each.all(|(bars, [of_size, _])| holds(bars.of_size, of_size)));
-        let mut each = with_truth(truth, bars.sizes());
-        count(Kind::UpToSize, each.all(|(bars, [_, up_to])| holds(bars.up_to_size, up_to)));
+        for kind in KINDS {
+            let mut of_kind = of_kinds(truth, bars.sizes()).filter(|(of, ..)| *of == kind);
+            let hold = of_kind.all(|(_, _, bar, truth)| (bar.lower..=bar.upper).contains(&truth));
+            *self.at_once.entry(kind).or_default() += u64::from(hold);
+        }
     }
+}
+
+/// Each bar at a size, with the true number.
+fn of_kinds<'a>(
+    truth: &'a Coco,
+    bars: impl Iterator<Item = SizeIntervals> + 'a,
+) -> impl Iterator<Item = (Kind, u64, Interval, f64)> + 'a {
+    with_truth(truth, bars).flat_map(|(bars, [of_size, up_to])| {
+        [
+            (Kind::OfSize, bars.size, bars.of_size, of_size as f64),
+            (Kind::UpToSize, bars.size, bars.up_to_size, up_to as f64),
+        ]
+    })
 }
 
 /// The true numbers of groups of each size and of at most that size.

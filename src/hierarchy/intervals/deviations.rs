@@ -71,7 +71,7 @@ impl Counted {
 }
 
 /// By how much each replicate of a region is off at the sizes that were released.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Deviations {
     counted: Counted,
     /// One for each replicate, of one number for each size. A census has millions: single precision

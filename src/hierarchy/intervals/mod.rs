@@ -51,7 +51,7 @@ const REPLICATES_OF_FEW: usize = 35;
 
 const FEW_SIZES: usize = 1000;
 
-/// How many replicates [`intervals`] makes.
+/// How many replicates [`Replicated::new`] makes.
 pub fn replicates(released: &[DpCoco]) -> usize {
     let sizes: usize = released.iter().map(|region| region.histogram().runs().len()).sum();
     if sizes > FEW_SIZES { REPLICATES } else { REPLICATES_OF_FEW }
@@ -143,61 +143,97 @@ impl Interval {
     }
 }
 
-/// The error bars of all regions, in the tree's order. The same arguments give the same bars: the
-/// words for the noise follow from what was released.
-///
-/// `mechanism`: by which all was released, with the levels' epsilons that it took: see
-/// [`Mechanism::with_levels`]. `released`: one histogram for each region of the tree, in its order.
-/// `threads`: the most that measure regions at a time.
-///
-/// Errors: those of a release.
-pub fn intervals(
-    mechanism: &Mechanism,
-    tree: &Tree,
-    released: &[DpCoco],
-    confidence: Confidence,
-    threads: NonZeroUsize,
-    observer: &mut dyn Observer,
-) -> Result<Vec<RegionIntervals>, ReleaseError> {
-    let replicates = replicates(released);
-    let released: Vec<Coco> = released.iter().map(|region| region.histogram().clone()).collect();
-    let mut regions: Vec<Replicates> = released.iter().map(Replicates::new).collect();
-    let resampling = Resampling::new(tree, &released);
-    let mut words = ChaCha20Rng::seed_from_u64(seed(&released));
-    let mut keeps_groups = true;
-    for round in 0..replicates as u32 {
-        words.set_stream(round.into());
-        words.set_word_pos(0);
-        let words = &mut words;
-        let drawn = resampling.draw(words);
-        let again = mechanism.release_sums(tree, &drawn, words, threads, &mut ())?;
-        let pairs = drawn.iter().zip(&again.histograms);
-        for ((region, released), (drawn, again)) in regions.iter_mut().zip(&released).zip(pairs) {
-            region.add(released, drawn, again.histogram());
-            keeps_groups &= drawn.groups() == again.histogram().groups();
-        }
-        observer.simulated(round + 1);
-    }
-    // a method that does not keep all public numbers of groups keeps the root's
-    let all_groups = released.first().map_or(0, Coco::groups);
-    let most_groups = |region: &Coco| match () {
-        () if mechanism.has_private_groups() => f64::INFINITY,
-        () if keeps_groups => region.groups() as f64,
-        () => all_groups as f64,
-    };
-    let mut bars = Vec::with_capacity(regions.len());
-    let mut released = released.into_iter();
-    for level in 0..tree.depth() {
-        let of_level = &regions[tree.level(level)];
-        let at_once = Counted::BOTH.map(|counted| at_once(of_level, counted, confidence));
-        for (region, released) in of_level.iter().zip(&mut released) {
-            let spreads =
-                |counted: Counted| at_once[counted as usize].get(&region.size_class).copied();
-            let limits = Limits { groups: most_groups(&released), size: mechanism.max_size() };
-            bars.push(region.bars(released, limits, confidence, spreads));
+/// What was released again, a few times: of which the error bars of any confidence follow.
+#[derive(Clone)]
+pub struct Replicated<'a> {
+    tree: &'a Tree,
+    /// In the tree's order, as `regions`.
+    released: Vec<Coco>,
+    regions: Vec<Replicates>,
+    max_size: u64,
+    groups: KnownGroups,
+}
+
+/// What is public of how many groups a region has at most.
+#[derive(Debug, Clone, Copy)]
+enum KnownGroups {
+    None,
+    /// A method that does not keep the regions' numbers keeps the root's.
+    OfAll(u64),
+    OfEach,
+}
+
+impl KnownGroups {
+    fn most(self, region: &Coco) -> f64 {
+        match self {
+            KnownGroups::None => f64::INFINITY,
+            KnownGroups::OfAll(all) => all as f64,
+            KnownGroups::OfEach => region.groups() as f64,
         }
     }
-    Ok(bars)
+}
+
+impl<'a> Replicated<'a> {
+    /// The same arguments give the same replicates: the words for the noise follow from what was
+    /// released.
+    ///
+    /// `mechanism`: by which all was released, with the levels' epsilons that it took: see
+    /// [`Mechanism::with_levels`]. `released`: one histogram for each region of the tree, in its order.
+    /// `threads`: the most that measure regions at a time.
+    ///
+    /// Errors: those of a release.
+    pub fn new(
+        mechanism: &Mechanism,
+        tree: &'a Tree,
+        released: &[DpCoco],
+        threads: NonZeroUsize,
+        observer: &mut dyn Observer,
+    ) -> Result<Replicated<'a>, ReleaseError> {
+        let replicates = replicates(released);
+        let released: Vec<Coco> =
+            released.iter().map(|region| region.histogram().clone()).collect();
+        let mut regions: Vec<Replicates> = released.iter().map(Replicates::new).collect();
+        let resampling = Resampling::new(tree, &released);
+        let mut words = ChaCha20Rng::seed_from_u64(seed(&released));
+        let mut keeps_groups = true;
+        for round in 0..replicates as u32 {
+            words.set_stream(round.into());
+            words.set_word_pos(0);
+            let words = &mut words;
+            let drawn = resampling.draw(words);
+            let again = mechanism.release_sums(tree, &drawn, words, threads, &mut ())?;
+            let pairs = drawn.iter().zip(&again.histograms);
+            for ((region, released), (drawn, again)) in regions.iter_mut().zip(&released).zip(pairs)
+            {
+                region.add(released, drawn, again.histogram());
+                keeps_groups &= drawn.groups() == again.histogram().groups();
+            }
+            observer.simulated(round + 1);
+        }
+        let groups = match () {
+            () if mechanism.has_private_groups() => KnownGroups::None,
+            () if keeps_groups => KnownGroups::OfEach,
+            () => KnownGroups::OfAll(released.first().map_or(0, Coco::groups)),
+        };
+        Ok(Replicated { tree, released, regions, max_size: mechanism.max_size(), groups })
+    }
+
+    /// The error bars of all regions, in the tree's order.
+    pub fn bars(self, confidence: Confidence) -> Vec<RegionIntervals> {
+        let mut bars = Vec::with_capacity(self.regions.len());
+        let mut released = self.released.into_iter();
+        for level in 0..self.tree.depth() {
+            let of_level = &self.regions[self.tree.level(level)];
+            let at_once = Counted::BOTH.map(|counted| at_once(of_level, counted, confidence));
+            for (region, released) in of_level.iter().zip(&mut released) {
+                let spreads =
+                    |counted: Counted| at_once[counted as usize].get(&region.size_class).copied();
+                let limits = Limits { groups: self.groups.most(&released), size: self.max_size };
+                bars.push(region.bars(released, limits, confidence, spreads));
+            }
+        }
+        bars
+    }
 }
 
 /// Of another release, another one.
@@ -260,6 +296,7 @@ struct Limits {
 }
 
 /// What the replicates of a region say of it.
+#[derive(Clone)]
 struct Replicates {
     size_class: Option<u32>,
     of_size: Deviations,

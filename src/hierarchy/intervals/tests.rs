@@ -28,7 +28,16 @@ fn bars(mechanism: &Mechanism, released: &Released, simultaneous: bool) -> Vec<R
     let mechanism = mechanism.with_levels(&released.epsilons).unwrap();
     let confidence = Confidence::new(0.9, simultaneous).unwrap();
     let (tree, _) = hierarchy();
-    intervals(&mechanism, &tree, &released.histograms, confidence, ONE, &mut ()).unwrap()
+    again(&mechanism, &tree, &released.histograms, ONE).bars(confidence)
+}
+
+fn again<'a>(
+    mechanism: &Mechanism,
+    tree: &'a Tree,
+    released: &[DpCoco],
+    threads: NonZeroUsize,
+) -> Replicated<'a> {
+    Replicated::new(mechanism, tree, released, threads, &mut ()).unwrap()
 }
 
 fn widths(bars: &[RegionIntervals]) -> Vec<f64> {
@@ -121,7 +130,7 @@ fn a_large_region_among_small_ones_has_bars_that_hold_at_once() {
         let released = receipt.release(&tree, leaves.clone(), &mut words, ONE, &mut ()).unwrap();
         let bars = |simultaneous| {
             let confidence = Confidence::new(0.9, simultaneous).unwrap();
-            intervals(&mechanism, &tree, &released.histograms, confidence, ONE, &mut ()).unwrap()
+            again(&mechanism, &tree, &released.histograms, ONE).bars(confidence)
         };
         let (each, at_once) = (bars(false), bars(true));
         for (each, at_once) in widths(&each).iter().zip(widths(&at_once)) {
@@ -240,7 +249,7 @@ fn the_bar_of_a_median_reaches_over_a_gap() {
     let mechanism = mechanism.with_levels(&[Some(0.5), Some(0.5)]).unwrap();
     let released: Vec<DpCoco> = tree.sums(leaves).into_iter().map(DpCoco::new).collect();
     let confidence = Confidence::new(0.9, false).unwrap();
-    let bars = intervals(&mechanism, &tree, &released, confidence, ONE, &mut ()).unwrap();
+    let bars = again(&mechanism, &tree, &released, ONE).bars(confidence);
     for bars in bars {
         let median = bars.statistics().find(|(statistic, _)| *statistic == Statistic::Median);
         assert_eq!(median.map(|(_, bar)| (bar.lower, bar.upper)), Some((9.0, 1000.0)));
@@ -271,7 +280,7 @@ fn surer_bars_are_wider_whatever_the_threads() {
         let mechanism = mechanism.with_levels(&released.epsilons).unwrap();
         let confidence = Confidence::new(level, false).unwrap();
         let threads = NonZeroUsize::new(threads).unwrap();
-        intervals(&mechanism, &tree, &released.histograms, confidence, threads, &mut ()).unwrap()
+        again(&mechanism, &tree, &released.histograms, threads).bars(confidence)
     };
     assert_eq!(at(0.9, 1), at(0.9, 4));
     let levels = [0.5, 0.7, 0.9, 0.91, 0.95, 0.99].map(|level| widths(&at(level, 2)));

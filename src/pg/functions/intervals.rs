@@ -6,7 +6,7 @@ use super::releases::open_as_owner;
 use super::watch::SimulationWatch;
 use crate::coco::DpCoco;
 use crate::hierarchy::{
-    Confidence, Interval, Mechanism, RegionIntervals, Statistic, Tree, intervals, replicates,
+    Confidence, Interval, Mechanism, RegionIntervals, Replicated, Statistic, Tree, replicates,
 };
 use crate::path::Path;
 use crate::pg::errors::{Result, internal, invalid, not_carried_out, required};
@@ -182,7 +182,8 @@ fn bars(
 ) -> Result<Vec<RegionIntervals>> {
     let mut watch =
         SimulationWatch::new(progress, replicates(released) as u32, "of what was released".into());
-    intervals(mechanism, tree, released, confidence, threads(), &mut watch).map_err(not_carried_out)
+    let again = Replicated::new(mechanism, tree, released, threads(), &mut watch);
+    Ok(again.map_err(not_carried_out)?.bars(confidence))
 }
 
 /// What the columns `statistic`, `size` and the numbers say.
