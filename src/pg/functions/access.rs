@@ -67,15 +67,18 @@ fn dp_grant(
         limit => limit.map(|limit| limit.abs().to_string()),
     };
     let require_name = required(require_name, "require_name")?;
-    execute(
-        "INSERT INTO dp.access (dataset, grantee, grantee_name, epsilon_limit, granted_by, \
+    find_grantees(dataset.id, Some(role))?;
+    let used_up = execute(
+        "INSERT INTO dp.access AS a (dataset, grantee, grantee_name, epsilon_limit, granted_by, \
                                 require_name, period_limit, delta_limit) \
          VALUES ($1, $2, pg_get_userbyid($2), $3::numeric, $4, $5, $6::numeric, $7::numeric) \
          ON CONFLICT (dataset, grantee) DO UPDATE SET epsilon_limit = excluded.epsilon_limit, \
              grantee_name = excluded.grantee_name, revoked = false, \
              granted_at = clock_timestamp(), granted_by = excluded.granted_by, \
              require_name = excluded.require_name, period_limit = excluded.period_limit, \
-             delta_limit = excluded.delta_limit",
+             delta_limit = excluded.delta_limit \
+         RETURNING CASE WHEN a.epsilon_spent >= a.epsilon_limit \
+                        THEN pg_catalog.trim_scale(a.epsilon_spent)::text END",
         &[
             dataset.id.into(),
             role.into(),
@@ -85,9 +88,48 @@ fn dp_grant(
             period_limit.into(),
             delta_limit.into(),
         ],
-        |_| Ok(()),
+        |row| row.get::<String>(1),
     )?;
+    if let Some(spent) = used_up.flatten() {
+        pgrx::notice!(
+            "role {} has spent epsilon {spent} of dataset \"{}\": this limit leaves it nothing",
+            role_name(role),
+            dataset.name,
+        );
+    }
     Ok(())
+}
+
+/// Gives grants, with what was spent by them, to the roles that have the names of their roles: after a
+/// restore these have other numbers. All of a dataset's, or the one of a role. Answers with the names.
+///
+/// A role takes over nothing while it has a grant itself, which may have to be given to another first.
+pub(super) fn find_grantees(dataset: i64, role: Option<Oid>) -> Result<Vec<String>> {
+    let mut all = vec![];
+    loop {
+        let some = execute(
+            "WITH found AS ( \
+                 SELECT a.grantee, r.oid AS named \
+                   FROM dp.access AS a JOIN pg_roles AS r ON r.rolname = a.grantee_name \
+                  WHERE a.dataset = $1 AND r.oid = coalesce($2, r.oid) \
+                        AND pg_get_userbyid(a.grantee) <> a.grantee_name \
+                        AND NOT EXISTS (SELECT FROM dp.access AS own \
+                                         WHERE own.dataset = $1 AND own.grantee = r.oid)), \
+             of_periods AS ( \
+                 UPDATE dp.access_period AS p SET grantee = f.named FROM found AS f \
+                  WHERE p.dataset = $1 AND p.grantee = f.grantee), \
+             given AS ( \
+                 UPDATE dp.access AS a SET grantee = f.named FROM found AS f \
+                  WHERE a.dataset = $1 AND a.grantee = f.grantee RETURNING a.grantee_name) \
+             SELECT array_agg(grantee_name ORDER BY grantee_name) FROM given",
+            &[dataset.into(), role.into()],
+            |row| row.get::<Vec<String>>(1),
+        )?;
+        match some.flatten() {
+            Some(names) => all.extend(names),
+            None => return Ok(all),
+        }
+    }
 }
 
 /// A limit of epsilon as a decimal.

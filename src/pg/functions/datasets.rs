@@ -1,5 +1,6 @@
 //! Declaring datasets, and taking them back.
 
+use super::access::find_grantees;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::part::Part;
 use crate::pg::dataset::relation::Place;
@@ -7,7 +8,8 @@ use crate::pg::dataset::source::{HiddenGroups, MOST_ROWS, Source};
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
-use crate::pg::server::roles::acts_for;
+use crate::pg::server::roles::{acts_for, role_name};
+use crate::pg::server::select::extension_schema;
 use crate::pg::server::state::current_role;
 use crate::pg::values::bound::{Bound, no_auto};
 use crate::privacy::Epsilon;
@@ -239,25 +241,40 @@ fn rows_per_unit(privacy_unit: Option<&str>, max_rows: Option<Bound>) -> Result<
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
     let mut dataset = Dataset::open_as_owner(required(name, "name")?)?;
+    check_ledger_is_whole()?;
     // after a restore the tables have the same names and other numbers; the owner maybe, too
     let found = execute(
         "SELECT coalesce(to_regclass(entities_name)::oid, entities), \
                 coalesce(to_regclass(groups_name)::oid, groups), \
                 coalesce(to_regclass(leaves_name)::oid, leaves), \
                 coalesce(to_regclass(regions_name)::oid, regions), \
-                coalesce(to_regrole(quote_ident(owner_name))::oid, $2) \
+                coalesce(to_regrole(quote_ident(owner_name))::oid, $2), \
+                CASE WHEN to_regrole(quote_ident(owner_name)) IS NULL THEN owner_name END \
            FROM dp.dataset WHERE id = $1",
         &[dataset.id.into(), current_role().into()],
         |row| {
             let tables = [row.get::<Oid>(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-            Ok((tables, row.get::<Oid>(5)?))
+            Ok((tables, row.get::<Oid>(5)?, row.get::<String>(6)?))
         },
     )?;
     let mut tables = dataset.tables();
-    if let Some((found, Some(owner))) = found {
+    if let Some((found, Some(owner), gone)) = found {
         if found != tables {
             pgrx::notice!(
                 "the tables of the dataset are now others than before, of the same names"
+            );
+            let grantees = find_grantees(dataset.id, None)?;
+            if !grantees.is_empty() {
+                pgrx::notice!(
+                    "the roles with grants are now others than before, of the same names: {}",
+                    grantees.join(", ")
+                );
+            }
+        }
+        if let Some(gone) = gone {
+            pgrx::notice!(
+                "there is no role \"{gone}\" any more: the dataset is now owned by {}",
+                role_name(owner)
             );
         }
         (tables, dataset.owner) = (found, owner);
@@ -290,6 +307,22 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
         |_| Ok(()),
     )?;
     Ok(())
+}
+
+/// Error: what was restored in part lets nobody spend what is missing in it.
+fn check_ledger_is_whole() -> Result<()> {
+    let sql = format!("SELECT problem FROM {}.dp_verify_ledger()", extension_schema()?);
+    let problem = execute(&sql, &[], |row| row.get::<String>(1))?;
+    problem.flatten().map_or(Ok(()), |problem| {
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("the ledger is not whole: {problem}"),
+        )
+        .set_hint(
+            "What is missing in it may have been spent. Was it restored in parallel (pg_restore -j), or with errors? \
+             Restore it anew into a new database, by one job.",
+        ))
+    })
 }
 
 #[pg_extern(volatile, parallel_unsafe)]
