@@ -40,7 +40,7 @@ SELECT count(*), bool_and(s.sum = v.sum AND s.stddev = v.stddev) AS same
   JOIN dp.region_range_rows AS v ON (v.dataset, v.release, v.path) = ('people', 'adds up', s.path) AND int8range(v.lower_bound::bigint, v.upper_bound::bigint) = s.range;
 SELECT epsilon_spent = :before AS nothing_spent FROM dp_budget('people');
 SELECT * FROM error_of($$SELECT dp_region_range_sums('people', 'age', '{"[0,10)","[10,30)","[0,30)"}', 0.1, name => 'adds up', budget_shares => '{0.2,0.2,0.6}')$$);
-SELECT level, level_name, region, path, grain, lower_bound, upper_bound FROM dp.region_range_rows WHERE release = 'adds up' AND grain = '10';
+SELECT level, level_name, region, path, grain, lower_bound, upper_bound FROM dp.region_range_rows WHERE release = 'adds up' AND grain = '10' ORDER BY level, path;
 SELECT name, function, parameters - 'ranges' AS parameters FROM dp.releases WHERE dataset = 'people';
 CALL dp_create_view('people', 'ages', 'adds up');
 SELECT level_name, region, lower_bound, upper_bound FROM ages WHERE level = 1 AND upper_bound = 10 ORDER BY region;

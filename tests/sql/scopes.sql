@@ -77,7 +77,7 @@ SELECT count(*) FROM dp_rectangle_sums('kinds', 'age', 'id', '{"[0,18)"}', '{"[1
 SELECT dp_region_range_sums('kinds', 'age', '{"[0,18)"}', 1);
 SELECT spent('kinds');
 SELECT function, epsilon, within, period FROM dp.ledger WHERE dataset = 'kinds' ORDER BY id;
-SELECT level, path, lower_bound, upper_bound FROM dp.region_range_rows WHERE dataset = 'kinds';
+SELECT level, path, lower_bound, upper_bound FROM dp.region_range_rows WHERE dataset = 'kinds' ORDER BY level, path, lower_bound;
 CALL dp_publish('ranges', '[{"dataset": "ample", "function": "dp_region_range_sums", "value_column": "age", "ranges": ["[0,18)"],
                              "epsilon": 1, "within": ["NY"], "name": "of regions"},
                             {"dataset": "ample", "function": "dp_rectangle_sums", "row_column": "age", "column_column": "id",

@@ -57,6 +57,30 @@ SELECT p FROM plan('SELECT * FROM dp.release_sizes WHERE region = ''State''') AS
 SELECT p FROM plan('SELECT * FROM dp.release_sizes WHERE region LIKE ''State/%''') AS p WHERE p IS NOT NULL;
 SELECT p FROM plan('SELECT * FROM dp.release_sizes WHERE path[1] = ''State''') AS p WHERE p IS NOT NULL;
 
+-- of ranges and rectangles nothing is unpacked but what is asked for, however much else there is
+CREATE FUNCTION unpacked(query text, OUT rows int) LANGUAGE plpgsql AS $$
+DECLARE line text; parts text[];
+BEGIN
+    rows := 0;
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' || query LOOP
+        parts := regexp_match(line, 'Function Scan .*rows=([0-9.]+) loops=([0-9]+)');
+        rows := rows + coalesce(parts[1]::numeric * parts[2]::int, 0);
+    END LOOP;
+END $$;
+CREATE TABLE leaf AS SELECT id, '[0,8){3:2}'::bins AS ages FROM household;
+SELECT dp_create_dataset(name, 'person', '{id}', '{state}', 'household', epsilon_budget => 1e9) FROM unnest('{asked,other}'::text[]) AS name;
+SELECT dp_create_dataset(name || ' leaves', 'leaf', '{id}', '{state}', 'household', size_column => 'ages', epsilon_budget => 1e9) FROM unnest('{asked,other}'::text[]) AS name;
+SELECT count(dp_range_release('[0,8){3:2}', 1e6, dataset => name, name => 'bins')) AS bins,
+       count(dp_grid_release('[0,2)x[0,3){1/2:3}', 1e6, dataset => name, name => 'grid')) AS grids,
+       sum((SELECT count(*) FROM dp_region_range_sums(name, 'id', '{"[0,3)","[3,9)"}'::int8range[], 1e6, name => 'sums'))) AS sums,
+       sum((SELECT count(*) FROM dp_region_range_release(name || ' leaves', 'ages', '[0,8)', 1e6, name => 'bins'))) AS region_bins
+  FROM unnest('{asked,other}'::text[]) AS name;
+SELECT view, dataset, release, unpacked(format('SELECT * FROM dp.%I WHERE (dataset, release) = (%L, %L)', view, dataset, release)),
+       unpacked(format('SELECT certificate FROM dp.release_certificates WHERE (dataset, release) = (%L, %L)', dataset, release)) AS certified,
+       unpacked(format('TABLE dp.%I', view)) AS of_all
+  FROM (VALUES ('range_rows', 'asked', 'bins'), ('rectangle_rows', 'asked', 'grid'), ('region_range_rows', 'asked', 'sums'),
+               ('region_range_rows', 'asked leaves', 'bins')) AS v (view, dataset, release);
+
 -- a function of the reader's sees no more than the view shows
 SELECT dp_create_dataset('secret', 'person', '{id}', '{}', 'household', epsilon_budget => 1);
 CREATE ROLE dp_test_reader;
@@ -65,6 +89,15 @@ SET ROLE dp_test_reader;
 CREATE FUNCTION leak(value text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN IF value = 'secret' THEN RAISE 'leaked %', value; END IF; RETURN true; END $$;
 SELECT count(*) > 0 AS kept FROM dp.release_regions WHERE leak(dataset);
 SELECT count(*) > 0 AS kept FROM dp.release_sizes WHERE leak(dataset);
+-- and a draft takes none of the time of those who may not see it
+RESET ROLE;
+CALL dp_set_status('other', 'bins', 'draft');
+CALL dp_set_status('other', 'grid', 'draft');
+CALL dp_set_status('other', 'sums', 'draft');
+CALL dp_set_status('other leaves', 'bins', 'draft');
+SET ROLE dp_test_reader;
+SELECT view, unpacked(format('SELECT * FROM dp.%I WHERE dataset = ANY (''{other,other leaves}'')', view)) AS of_others, unpacked(format('TABLE dp.%I', view)) AS of_all
+  FROM unnest('{range_rows,rectangle_rows,region_range_rows}'::text[]) AS view;
 
 -- a view of one dataset, made by somebody who has no right to it
 CALL dp_create_view('census', 'census_sizes');
