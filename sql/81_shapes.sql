@@ -343,6 +343,7 @@ DECLARE
     taken text[];
     level_columns text := '';
     level_column text;
+    alike boolean;
     function text;
     value_type text;
 BEGIN
@@ -442,9 +443,14 @@ BEGIN
         RETURN;
     END IF;
 
-    hierarchy := ARRAY(SELECT r.level_name FROM dp.release_regions AS r
-                        WHERE r.dataset = $1 AND r.level > 0
-                        GROUP BY r.level, r.level_name ORDER BY r.level);
+    -- Another dataset may have had the name, with other levels, or the same ones in other places.
+    SELECT coalesce(array_agg(l.level_name ORDER BY l.lowest, l.level_name), '{}'),
+           coalesce(bool_and(l.lowest = l.highest) AND count(DISTINCT l.lowest) = count(*), true)
+      INTO hierarchy, alike
+      FROM (SELECT r.level_name, min(r.level) AS highest, max(r.level) AS lowest
+              FROM dp.release_regions AS r
+             WHERE r.dataset = $1 AND (r.release = $3 OR $3 IS NULL) AND r.level > 0
+             GROUP BY r.level_name) AS l;
     taken := own || hierarchy;
     FOR level IN 1 .. cardinality(hierarchy) LOOP
         level_column := hierarchy[level];
@@ -456,16 +462,25 @@ BEGIN
             RAISE NOTICE 'column "%" of the hierarchy is "%" in the view',
                          hierarchy[level], level_column;
         END IF;
-        level_columns := level_columns || format('s.path[%s] AS %I, ', level, level_column);
+        level_columns := level_columns || format(
+            CASE WHEN alike THEN 's.path[%s] AS %I, '
+                 ELSE 's.path[(h.levels ->> %3$L)::integer] AS %2$I, ' END,
+            level, level_column, hierarchy[level]);
     END LOOP;
 
     EXECUTE format(
         'CREATE VIEW %I.%I AS
          SELECT s.release, s.released_at, s.level, s.level_name, %s s.is_leaf, s.region, s.size,
                 s.groups, s.entities, s.size_band, s.size_band_order
-           FROM dp.release_sizes AS s WHERE s.dataset = %L %s',
-        target[1], target[2], level_columns, dataset,
-        CASE WHEN release IS NOT NULL THEN format('AND s.release = %L', release) END);
+           FROM dp.release_sizes AS s %s WHERE s.dataset = %L %s',
+        target[1], target[2], level_columns,
+        CASE WHEN NOT alike THEN format(
+            'LEFT JOIN (SELECT l.release, jsonb_object_agg(l.level_name, l.level) AS levels
+                          FROM (SELECT DISTINCT r.release, r.level_name, r.level
+                                  FROM dp.release_regions AS r
+                                 WHERE r.dataset = %L AND r.level > 0) AS l
+                         GROUP BY l.release) AS h ON h.release = s.release', dataset) END,
+        dataset, CASE WHEN release IS NOT NULL THEN format('AND s.release = %L', release) END);
 END $$;
 COMMENT ON FUNCTION dp.create_view(text, text, text, text) IS
     'inside of dp_create_view: schema_name is where a view_name without a schema goes';

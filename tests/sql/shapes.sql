@@ -133,6 +133,35 @@ SELECT count(*) FROM dp_hierarchy_release('flat', 1e6, name => 'v1');
 CALL dp_create_view('flat', 'flat');
 SELECT release, level, level_name, is_leaf, region, size, groups FROM flat ORDER BY size;
 
+-- releases of datasets that had the name one after the other: each name of a level is a column, filled from its place in each of them
+CREATE TABLE home (id int PRIMARY KEY, country text NOT NULL, state text NOT NULL, size text NOT NULL);
+INSERT INTO home VALUES (1, 'N', 'A', 'big'), (2, 'N', 'B', 'small');
+CREATE TABLE tenant AS SELECT id FROM home;
+CREATE PROCEDURE declare_anew(hierarchy text[], release text) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM dp_drop_dataset(name) FROM dp.datasets WHERE name = 'moved';
+    PERFORM dp_create_dataset('moved', 'tenant', '{id}', hierarchy, 'home', epsilon_budget => 1e9);
+    COMMIT;
+    PERFORM dp_hierarchy_release('moved', 1e6, name => release);
+END $$;
+SET client_min_messages = warning;
+CALL declare_anew('{state}', 'states');
+CALL declare_anew('{country}', 'countries');
+CALL declare_anew('{country,state}', 'both');
+CALL declare_anew('{size,state,country}', 'turned');
+CALL declare_anew('{}', 'nothing');
+RESET client_min_messages;
+CALL dp_create_view('moved', 'moved');
+SELECT * FROM moved LIMIT 0;
+SELECT release, level, level_name, country, state, size_name, region, groups FROM moved ORDER BY release COLLATE "C", level, region;
+-- of one release, its own
+CALL dp_create_view('moved', 'moved_states', 'states');
+SELECT release, level, state, region FROM moved_states ORDER BY level, region;
+CALL dp_create_view('moved', 'moved_turned', 'turned');
+SELECT level, size_name, state, country, region FROM moved_turned ORDER BY level, region;
+CALL dp_create_view('moved', 'moved_nothing', 'nothing');
+SELECT * FROM moved_nothing LIMIT 0;
+
 -- errors
 SELECT * FROM error_of($$CALL dp_create_view(NULL, 'v')$$);
 SELECT * FROM error_of($$CALL dp_create_view('census', NULL)$$);
