@@ -311,6 +311,48 @@ COMMENT ON VIEW dp.chosen_bound IS 'what ''auto'' means: the bounds that were ch
 
 ALTER TABLE dp.dataset ALTER COLUMN max_rows_per_unit DROP NOT NULL;
 
+-- Of time, what it is in the session's time zone; of numbers, how many.
+CREATE OR REPLACE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
+RETURN CASE
+    WHEN lower_bound IS NULL OR upper_bound IS NULL THEN 'open'
+    WHEN value_type = 'bigint'::regtype THEN (upper_bound::numeric - lower_bound::numeric)::text
+    -- there may be no timestamp a year later, none of a date, and no interval that is so long
+    WHEN value_type = 'date'::regtype
+         AND (lower_bound::date < date '4712-01-01 BC'
+              OR upper_bound::date >= date '280000-01-01')
+        THEN make_interval(days => upper_bound::date - lower_bound::date)::text
+    WHEN value_type <> 'date'::regtype
+         AND (lower_bound::timestamp < timestamp '4712-01-01 BC'
+              OR upper_bound::timestamp >= timestamp '280000-01-01')
+        THEN (make_interval(days => upper_bound::timestamp::date - lower_bound::timestamp::date)
+              + (upper_bound::timestamp::time - lower_bound::timestamp::time))::text
+    ELSE (
+        SELECT coalesce(
+                   (SELECT u.unit
+                      FROM (VALUES ('year', interval '1 year', false),
+                                   ('quarter', interval '3 months', false),
+                                   ('month', interval '1 month', false),
+                                   ('week', interval '7 days', false),
+                                   ('day', interval '1 day', false),
+                                   ('hour', interval '1 hour', true),
+                                   ('minute', interval '1 minute', true),
+                                   ('second', interval '1 second', true)) AS u (unit, length, exact)
+                     WHERE CASE WHEN u.exact THEN t.length = u.length
+                                ELSE date_trunc(CASE u.unit WHEN 'week' THEN 'day' ELSE u.unit END,
+                                                t.first) = t.first
+                                     AND t.first + u.length = t.last END
+                     ORDER BY u.length DESC LIMIT 1),
+                   t.length::text)
+          FROM (SELECT lower_bound::timestamptz::timestamp, upper_bound::timestamptz::timestamp,
+                       upper_bound::timestamptz - lower_bound::timestamptz
+                 WHERE value_type = 'timestamptz'::regtype
+                UNION ALL
+                SELECT lower_bound::timestamp, upper_bound::timestamp,
+                       upper_bound::timestamp - lower_bound::timestamp
+                 WHERE value_type <> 'timestamptz'::regtype) AS t (first, last, length))
+END;
+
 -- What it says has not changed: generated columns that use it need not be computed anew.
 CREATE OR REPLACE FUNCTION dp.region(path text[]) RETURNS text
     AS 'MODULE_PATHNAME', 'region_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

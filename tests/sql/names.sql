@@ -44,6 +44,10 @@ SELECT release, grain, lower_bound, upper_bound, sum FROM dp.range_rows WHERE re
 -- the same ranges in another zone are the same release
 SET timezone = 'UTC';
 SELECT range, sum FROM dp_range_sums('census', 'at', '{"[2013-03-01 05:00,2013-04-01 04:00)","[2013-03-10 05:00,2013-03-11 04:00)","[2013-03-10 06:00,2013-03-10 07:00)"}'::tstzrange[], '1 hour', 1e5, name => 'hours');
+-- where a year more would be none
+SELECT type, dp.grain(type, low, high) FROM (VALUES ('date'::regtype, '294276-01-01', '294276-02-01'), ('date', '2013-01-01', '5874897-12-31'),
+    ('date', '279999-01-01', '279999-02-01'), ('timestamp', '4714-11-25T00:00:00 BC', '294276-12-31T12:00:00'),
+    ('timestamptz', '294276-12-31T00:00:00+00:00', '294276-12-31T23:00:00+00:00')) AS far (type, low, high);
 RESET timezone;
 RESET intervalstyle;
 -- the band is 1.645 standard deviations wide, on either side
