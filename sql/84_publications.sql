@@ -100,7 +100,7 @@ DECLARE
     call text;
 BEGIN
     IF jsonb_typeof(release) IS DISTINCT FROM 'object' OR release ->> 'dataset' IS NULL THEN
-        RAISE 'releases: % is no object with a dataset', coalesce(release::text, 'NULL')
+        RAISE 'releases: % is no object with a dataset', coalesce(left(release::text, 200), 'NULL')
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
     END IF;
@@ -139,9 +139,23 @@ BEGIN
                        WHERE is_list AND jsonb_typeof(e) IN ('array', 'object'))
         THEN
             RAISE 'releases: "%" must be %, got %', argument,
-                  CASE WHEN is_list THEN 'a list of values' ELSE 'one value' END, value
+                  CASE WHEN is_list THEN 'a list of values' ELSE 'one value' END,
+                  left(value::text, 200)
                 USING ERRCODE = 'invalid_parameter_value',
                       HINT = 'Values are strings or numbers, a range is a string such as "[0,18)".';
+        END IF;
+        -- SQL reads it as text, and what charges reads no name
+        IF argument IN ('dataset', 'name') AND jsonb_typeof(value) = 'boolean' THEN
+            RAISE 'releases: "%" must be a string, got %', argument, value
+                USING ERRCODE = 'invalid_parameter_value', HINT = format('Write "%s".', value);
+        END IF;
+        IF jsonb_path_exists(value, '$[*] ? (@ > 1.7976931348623158e308 ||
+                                             @ < -1.7976931348623158e308)')
+        THEN
+            RAISE 'releases: "%" has a number beyond those of float8, %...',
+                  argument, left(value::text, 20)
+                USING ERRCODE = 'numeric_value_out_of_range',
+                      HINT = 'The largest is some 1.8e308.';
         END IF;
     END LOOP;
 
@@ -185,7 +199,7 @@ BEGIN
                   HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
     END IF;
     SELECT r ->> 'dataset' AS dataset, coalesce(r ->> 'name', publication) AS name INTO twice
-      FROM jsonb_array_elements(releases) AS r WHERE jsonb_typeof(r) = 'object'
+      FROM jsonb_array_elements(releases) AS r WHERE r ->> 'dataset' IS NOT NULL
      GROUP BY 1, 2 HAVING count(*) > 1 LIMIT 1;
     IF FOUND THEN
         RAISE 'releases: two of dataset "%" have the name "%"', twice.dataset, twice.name
@@ -277,7 +291,13 @@ DECLARE
     problems text[] := '{}';
     before integer;
     quoted integer;
+    legible jsonb;
 BEGIN
+    IF current_setting('transaction_read_only')::boolean AND NOT pg_is_in_recovery() THEN
+        RAISE 'a READ ONLY transaction cannot spend, so dp_publish_check cannot try to'
+            USING ERRCODE = 'read_only_sql_transaction',
+                  HINT = 'Nothing was spent. Use BEGIN READ WRITE: it spends nothing there, too.';
+    END IF;
     PERFORM dp.quote_start();
     FOR release IN SELECT * FROM dp.listed_releases(name, releases) LOOP
         problem := NULL;
@@ -294,17 +314,30 @@ BEGIN
         quotes := quotes || CASE WHEN quoted > before THEN quoted END;
         problems := problems || problem;
     END LOOP;
+    -- one that cannot be read, which has its problem, would have the others refused with it
+    SELECT coalesce(jsonb_agg(r.release ORDER BY r.n), '[]') INTO legible
+      FROM jsonb_array_elements(releases) WITH ORDINALITY AS r (release, n)
+     WHERE problems[r.n] IS NULL
+           OR jsonb_typeof(r.release -> 'dataset') IN ('string', 'number')
+              AND NOT jsonb_path_exists(r.release, 'strict $.**{3 to last}')
+              AND NOT jsonb_path_exists(r.release, 'strict $.** ? (@ > 1.7976931348623158e308 ||
+                                                                   @ < -1.7976931348623158e308)');
     RETURN QUERY
         WITH tried AS MATERIALIZED (
-            SELECT * FROM dp.try_quoted(name, releases, delta) WITH ORDINALITY
+            SELECT * FROM dp.try_quoted(name, legible, delta) WITH ORDINALITY
                      AS t (epsilon, problem, epsilon_left, n)
+             WHERE legible <> '[]'
         )
-        SELECT r.release ->> 'dataset', coalesce(t.epsilon::float8, 0),
+        SELECT o.name, coalesce(t.epsilon::float8, 0),
                coalesce(t.epsilon_left::numeric,
                         (SELECT d.epsilon_left FROM dp.datasets AS d
-                          WHERE d.name = r.release ->> 'dataset'))::float8,
+                          WHERE d.name = o.name))::float8,
                quotes[r.n] IS NULL AND problems[r.n] IS NULL, coalesce(problems[r.n], t.problem)
           FROM jsonb_array_elements(releases) WITH ORDINALITY AS r (release, n)
+         CROSS JOIN LATERAL (
+            SELECT CASE WHEN jsonb_typeof(r.release -> 'dataset') IN ('string', 'number')
+                        THEN r.release ->> 'dataset' END
+         ) AS o (name)
           LEFT JOIN tried AS t ON t.n = quotes[r.n]
          ORDER BY r.n;
 END $$;
@@ -327,6 +360,11 @@ BEGIN
     IF dataset IS NULL THEN
         RAISE 'dataset must not be NULL' USING ERRCODE = 'null_value_not_allowed',
             HINT = 'The view dp.datasets lists the datasets.';
+    END IF;
+    IF current_setting('transaction_read_only')::boolean AND NOT pg_is_in_recovery() THEN
+        RAISE 'a READ ONLY transaction cannot spend, so dp_plan_cost cannot try to'
+            USING ERRCODE = 'read_only_sql_transaction',
+                  HINT = 'Nothing was spent. Use BEGIN READ WRITE: it spends nothing there, too.';
     END IF;
     IF jsonb_typeof(releases) = 'array' THEN
         SELECT coalesce(jsonb_agg(

@@ -20,8 +20,15 @@ SELECT * FROM dp_publish_check('Q1', quarter(0.6));
 SELECT * FROM dp_publish_check('Q1', quarter(0.4));
 -- two that fit each by itself and not together
 SELECT * FROM dp_publish_check('x', '[{"dataset": "small", "epsilon": 0.3}, {"dataset": "small", "epsilon": 0.3, "name": "y"}]');
+-- what is no release is the problem of its row
+SELECT * FROM dp_publish_check('x', '[{"dataset": "small", "epsilon": 0.3}, 5, {"dataset": ["small"]}, {"dataset": null}, {"epsilon": 1}, {"epsilon": 2}, {"dataset": "small", "name": true}, {"dataset": "small", "name": "y", "epsilon": 1e400}, {"dataset": "small", "name": "z", "estimators": [["Hc"]]}]');
+SELECT dataset, left(problem, 30) AS problem FROM dp_publish_check('x', (repeat('[', 900) || repeat(']', 900))::jsonb);
+-- it is not tried where nothing could be charged
+BEGIN READ ONLY;
+SELECT * FROM error_of($$SELECT * FROM dp_publish_check('x', '[{"dataset": "small", "epsilon": 0.3}]')$$);
+ROLLBACK;
 -- what PostgreSQL takes as jsonb, and is more than is read
-SELECT * FROM error_of($$SELECT dp_publish_check('x', (repeat('[', 900) || repeat(']', 900))::jsonb)$$);
+SELECT * FROM error_of($$SELECT dp.try_quoted('x', (repeat('[', 900) || repeat(']', 900))::jsonb, NULL)$$);
 SELECT * FROM error_of($$SELECT dp.try_quoted('x', '[{"dataset": "small", "epsilon": 1e400}]', NULL)$$);
 SELECT * FROM error_of($$CALL dp_publish('x', '[{"dataset": "small", "epsilon": 0.3}, {"dataset": "small", "epsilon": 0.3, "name": "y"}]')$$);
 TABLE spent;
@@ -111,6 +118,8 @@ SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function":
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "age", "ranges": [], "epsilon": 0.1}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "function": "dp_range_sums", "value_column": "born", "ranges": ["[2013-01-01,2013-01-02)"], "epsilon": 0.1}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "name": null}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "name": true, "epsilon": 0.1}]')$$);
+SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "epsilon": 1e400}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "epsilon": [1]}]')$$);
 SELECT * FROM error_of($$CALL dp_publish('e', '[{"dataset": "large", "epsilon": 0.1}, {"dataset": "nowhere", "epsilon": 1}]')$$);
 SELECT * FROM dp_publish_check('e', '[{"dataset": "large", "epsilon": 0.1}, {"dataset": "nowhere", "epsilon": 1}, {"dataset": "large", "epsilon": -1, "name": "f"}]');

@@ -26,7 +26,7 @@ fn dp_charge_quoted(
     releases: Option<JsonbArgument>,
     delta: Option<f64>,
 ) -> Result<()> {
-    let (publication, delta) = (publication_of(name, releases)?, checked_delta(delta)?);
+    let (publication, delta) = (publication_of(name, releases)?, publication_delta(delta)?);
     // also of those that are stored and not asked for
     for dataset in publication.datasets() {
         Dataset::open_awaiting(dataset)?;
@@ -52,7 +52,7 @@ fn dp_try_quoted(
         ),
     >,
 > {
-    let tried = publication_of(name, releases)?.try_charge(checked_delta(delta)?)?;
+    let tried = publication_of(name, releases)?.try_charge(publication_delta(delta)?)?;
     let rows = tried.into_iter().map(|Tried { epsilon, problem, left }| {
         (epsilon, problem.map(|report| report.message().to_string()), left)
     });
@@ -78,7 +78,8 @@ fn dp_cost_of_quoted(
     >,
 > {
     let dataset = Dataset::open_awaiting(required(dataset, "dataset")?)?;
-    let delta = match checked_delta(delta)? {
+    let otherwise = "Without it the dataset's delta_budget is taken.";
+    let delta = match checked_delta(delta, "at_delta", otherwise)? {
         Some(delta) => delta,
         None => totals(&dataset)?.2,
     };
@@ -98,12 +99,16 @@ fn dp_show_publication(name: Option<&str>) -> Result<bool> {
     publication::show(required(name, "name")?)
 }
 
+fn publication_delta(delta: Option<f64>) -> Result<Option<f64>> {
+    checked_delta(delta, "delta", "Without it each release is charged by itself.")
+}
+
 /// At which releases are composed.
-fn checked_delta(delta: Option<f64>) -> Result<Option<f64>> {
+fn checked_delta(delta: Option<f64>, argument: &str, otherwise: &str) -> Result<Option<f64>> {
     match delta {
         Some(delta) if !(delta > 0.0 && delta < 1.0) => Err(invalid(
-            format!("delta must be above 0 and below 1, got {delta}"),
-            "Such as 1e-9. Without it each release is charged by itself.",
+            format!("{argument} must be above 0 and below 1, got {delta}"),
+            format!("Such as 1e-9. {otherwise}"),
         )),
         delta => Ok(delta),
     }
