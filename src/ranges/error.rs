@@ -93,7 +93,7 @@ pub enum RangePlanError {
         most: usize,
     },
     Branching {
-        value: u32,
+        value: i64,
         most: u32,
         dimensions: Dimensions,
     },
@@ -148,6 +148,9 @@ impl fmt::Display for RangePlanError {
             ),
             RangePlanError::Epsilon { value } => {
                 write!(f, "epsilon must be a positive, finite number, got {value}")
+            }
+            RangePlanError::Delta { value } if *value > 0.0 && *value < 1.0 => {
+                write!(f, "delta {} is too small to calibrate noise with", shown(*value))
             }
             RangePlanError::Delta { value } => {
                 write!(f, "delta must be at least 0 and less than 1, got {value}")

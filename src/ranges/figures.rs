@@ -194,6 +194,7 @@ fn what_cannot_be_planned_is_refused_by_the_name_of_its_argument() {
         (8, 1.0, 1.0, "auto", "delta must be at least 0 and less than 1, got 1"),
         (8, 1.0, -1e-9, "auto", "delta must be at least 0 and less than 1, got -0.000000001"),
         (8, 1.0, f64::NAN, "auto", "delta must be at least 0 and less than 1, got NaN"),
+        (8, 1.0, 1e-320, "auto", "delta 1e-320 is too small to calibrate noise with"),
         (8, 1.0, 0.0, "cascade", "delta must be positive for method \"cascade\", got 0"),
         (8, 1.0, 1e-6, "wave", "method: unknown word \"wave\""),
         (8, 1.0, 0.0, "tree:1", "branching must be from 2 to 16777216, got 1"),

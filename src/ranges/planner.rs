@@ -120,7 +120,7 @@ pub(super) fn spending(
     if delta == 0.0 {
         return Ok(pure);
     }
-    // refuses what is not between 0 and 1
+    // refuses what is not between 0 and 1, or so small that nothing is bounded
     let gaussian =
         GaussianBudget::new(budget, delta).map_err(|_| RangePlanError::Delta { value: delta })?;
     Ok(Spending { gaussian: Some(Gaussian { delta, budget: gaussian }), ..pure })
@@ -314,6 +314,7 @@ fn plan<D: Domain>(
     if let (Some(value), Some(most)) = (choice.branching, domain.most_branching(method))
         && !(2..=most).contains(&value)
     {
+        let value = value.into();
         return Err(RangePlanError::Branching { value, most, dimensions: D::DIMENSIONS });
     }
     domain.settle(method, choice, spending).map_err(|error| {

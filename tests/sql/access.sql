@@ -54,6 +54,7 @@ SELECT * FROM error_of($$SELECT dp_hierarchy_release('people', 3)$$);
 RESET ROLE;
 SELECT dp_revoke('people', 'dp_test_analyst');
 SELECT * FROM error_of($$SELECT dp_revoke('people', 'dp_test_analyst')$$);
+SELECT * FROM error_of($$SELECT dp_revoke('people', 0::regrole)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 'dp_test_analyst', -1)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', NULL)$$);
 SELECT * FROM error_of($$SELECT dp_grant('people', 0)$$);

@@ -87,6 +87,7 @@ SELECT bad.arguments, e.* FROM (VALUES ('amount => ''paid'''), ('amount => ''pai
     ('amount => ''rate'', max_amount => 5'), ('amount => ''who'', max_amount => 5'), ('amount => ''days'', max_amount => 5'),
     ('amount => ''nothing'', max_amount => 5'), ('amount => ''ctid'', max_amount => 5'), ('amount => ''paid" + 1 --'', max_amount => 5'))
     AS bad(arguments), error_of(format($$SELECT dp_range_sums('charged', 'age', '{"[0,9)"}', 1, %s)$$, arguments)) AS e;
+SELECT * FROM error_of($$SELECT dp_range_sums('payments', 'paid', '{"[0,9)"}', 1)$$);
 SELECT * FROM error_of($$SELECT dp_range_sums('priced', 'id', '{"[0,9)"}', 1, amount => 'price', max_amount => 5)$$);
 SELECT sum FROM dp_range_sums('payments', 'id', '{"[0,9)"}', 1e5, amount => 'id', max_amount => 5);
 SELECT epsilon_spent, releases FROM dp_budget('charged');

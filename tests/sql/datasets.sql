@@ -69,6 +69,8 @@ SELECT e.* FROM (VALUES
     ('''d'', ''sized'', ''{household}'', ''{state}'', size_column => ''size'', epsilon_budget => 1'))
     AS bad(arguments), error_of(format('SELECT dp_create_dataset(%s)', arguments)) AS e;
 SELECT name FROM dp.datasets;
+SELECT e.* FROM (VALUES ('4294967295'), ('''person'', groups => 4294967294')) AS bad(tables),
+    error_of(format('SELECT dp_create_dataset(''d'', %s, group_key => ''{household}'', hierarchy => ''{}'', epsilon_budget => 1)', tables)) AS e;
 
 -- nobody but the owner uses a dataset, and nobody writes the catalog
 CREATE ROLE dp_test_stranger;

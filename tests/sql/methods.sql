@@ -58,7 +58,7 @@ SELECT range, round((stddev ^ 2)::numeric, 3) AS variance FROM dp_range_sums(dp_
 -- arguments that are refused
 SELECT e.* FROM (VALUES ('0, 1'), ('-5, 1'), ('16777217, 1'), ('NULL, 1'), ('64, NULL'), ('64, 0'), ('64, 1, 1'), ('64, 1, NULL'), ('64, 1, 0, NULL'), ('64, 1, 0, ''some'''),
     ('64, 1, 0, ''all'', ''{tree,trie}'''), ('64, 1, 0, ''all'', ''{NULL}'''), ('64, 1, 0, ''all'', ''{cascade}'''), ('64, 1, 1e-6, ''all'', ''{cascade:1025}'''),
-    ('64, 1, branching => 1'), ('64, 1, branching => -1'), ('4194305, 1, 1e-6, ''all'', ''{optimal}'''), ('16385, 1, 1e-6, ''all'', ''{minimax}'''), ('64, 1e-15'), ('64, 1, 1e-320'))
+    ('64, 1, branching => 1'), ('64, 1, branching => -1'), ('64, 1, methods => ''{flat}'', branching => -7'), ('4194305, 1, 1e-6, ''all'', ''{optimal}'''), ('16385, 1, 1e-6, ''all'', ''{minimax}'''), ('64, 1e-15'), ('64, 1, 1e-320'))
     AS bad(arguments), error_of(format('SELECT dp_explain_ranges(%s)', arguments)) AS e;
 SELECT count(*) AS nothing_asked FROM dp_explain_ranges(64, 1, methods => '{}');
 SELECT e.* FROM (VALUES ('0, ''cascade'''), ('0, ''optimal'''), ('0, ''minimax:prefix'''), ('1e-6, ''cascade:1'''), ('1e-6, ''tree:0'''), ('1e-6, ''cascade:2:equal'''), ('1e-6, ''optimal:all:all'''), ('1e-6, ''minimax:some'''), ('1e-6, ''flat:2'''))

@@ -83,6 +83,7 @@ SELECT * FROM error_of($$SELECT dp_create_dataset('census', 'mine', '{id}', '{st
 SET ROLE dp_test_owner;
 SELECT dp_create_dataset('census', 'person', '{id}', '{state}', 'household', epsilon_budget => 1e9);
 SELECT * FROM error_of($$SELECT dp_hierarchy_release('census', 1e5, name => 'Q1', max_size => 10)$$);
+SELECT * FROM error_of($$SELECT * FROM dp_explain_hierarchy('census', 1, release => 'Q1')$$);
 SELECT epsilon_spent FROM dp_budget('census');
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1e5, name => 'Q2', max_size => 10);
 CALL dp_set_status('census', 'Q1', 'retracted');

@@ -12,6 +12,7 @@ use crate::pg::values::amounts::{Amounts, BYTES_OF_NUMERIC, units_of_numeric};
 use crate::pg::values::interval::{Axis, TimeAxis};
 use crate::ranges::{AmountBounds, AmountUnit, BinBounds, BinSums};
 use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
 use std::convert::Infallible;
 
 /// The values that a release will count, or whose amounts it will sum.
@@ -101,14 +102,26 @@ impl Source {
             }
             Axis::Time(_) => (pg_sys::TIMESTAMPTZOID, "type timestamptz"),
         };
-        if entities.column("value_column", column)?.family() != expected {
-            return Err(invalid(
-                format!("value_column: column \"{column}\" is not of {name}"),
-                "Ask an integer column with int8range[], a date with daterange[], a timestamp with \
-                 tsrange[], a timestamptz with tstzrange[].",
-            ));
+        let family = entities.column("value_column", column)?.family();
+        if family == expected {
+            return Ok(());
         }
-        Ok(())
+        let hint = match family {
+            pg_sys::NUMERICOID | pg_sys::FLOAT4OID | pg_sys::FLOAT8OID if axis == Axis::Number => {
+                let bin = format!("floor({} / 1000)", quote_identifier(column));
+                format!(
+                    "Ranges are of integers. Have a stored column of integers that is generated \
+                     from it, such as {bin}. Or, if you may read the table, count bins_agg({bin}\
+                     ::bigint, 0, 200), with bounds of your own, for dp_range_release."
+                )
+            }
+            _ => {
+                "Ask an integer column with int8range[], a date with daterange[], a timestamp with \
+                  tsrange[], a timestamptz with tstzrange[]."
+                    .to_string()
+            }
+        };
+        Err(invalid(format!("value_column: column \"{column}\" is not of {name}"), hint))
     }
 
     /// Plans the counting of a column's values in the bins of an axis, or the summing of amounts.

@@ -7,6 +7,7 @@ use crate::pg::server::roles::{role_exists, role_name};
 use crate::pg::server::state::current_role;
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 #[pg_extern(volatile, parallel_unsafe)]
@@ -45,11 +46,7 @@ fn dp_grant(
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
     let role = required(role, "role")?;
     if !role_exists(role) {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-            format!("role with OID {} does not exist", role.to_u32()),
-        )
-        .set_hint("The view pg_roles lists the roles."));
+        return Err(no_role(role));
     }
     let limit = epsilon_limit.map(|limit| checked_limit("epsilon_limit", limit)).transpose()?;
     let period_limit =
@@ -132,6 +129,14 @@ pub(super) fn find_grantees(dataset: i64, role: Option<Oid>) -> Result<Vec<Strin
     }
 }
 
+fn no_role(role: Oid) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+        format!("role with OID {} does not exist", role.to_u32()),
+    )
+    .set_hint("The view pg_roles lists the roles.")
+}
+
 /// A limit of epsilon as a decimal.
 fn checked_limit(argument: &str, limit: f64) -> Result<String> {
     Epsilon::new(limit).map(Epsilon::decimal).map_err(|_| {
@@ -152,7 +157,11 @@ fn dp_revoke(dataset: Option<&str>, role: Option<Oid>) -> Result<()> {
         &[dataset.id.into(), role.into()],
         |_| Ok(()),
     )?;
+    // (a grant may be that of a role that was dropped)
     revoked.ok_or_else(|| {
+        if !role_exists(role) {
+            return no_role(role);
+        }
         error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
             format!("dataset \"{}\" is not granted to role {}", dataset.name, role_name(role)),

@@ -8,6 +8,7 @@ use crate::pg::dataset::source::{HiddenGroups, MOST_ROWS, Source};
 use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
+use crate::pg::server::relations::relation_exists;
 use crate::pg::server::roles::{acts_for, role_name};
 use crate::pg::server::select::extension_schema;
 use crate::pg::server::state::current_role;
@@ -37,6 +38,11 @@ fn dp_create_dataset(
     other: Option<&str>,
 ) -> Result<()> {
     let name = checked_name(required(name, "name")?, "name")?;
+    for (table, argument) in
+        [(entities, "entities"), (groups, "groups"), (leaves, "leaves"), (regions, "regions")]
+    {
+        check_table_exists(table, argument)?;
+    }
     let most_rows = rows_per_unit(privacy_unit.as_deref(), max_rows_per_unit)?;
     if most_rows.is_none() && (leaves.is_some() || size_column.is_some()) {
         return Err(no_auto(
@@ -120,6 +126,18 @@ fn dp_create_dataset(
             "Choose another name, or drop the dataset first: dp_drop_dataset keeps its ledger.",
         )
     })
+}
+
+/// Error: a number, which is a regclass, too, of none.
+fn check_table_exists(table: Option<Oid>, argument: &str) -> Result<()> {
+    match table {
+        Some(table) if !relation_exists(table) => Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            format!("{argument}: there is no table with OID {}", table.to_u32()),
+        )
+        .set_hint("Give the table's name, such as 'person' or 'survey.person'.")),
+        _ => Ok(()),
+    }
 }
 
 fn checked_epsilon_budget(epsilon_budget: Option<f64>) -> Result<Epsilon> {

@@ -10,7 +10,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{
     Result, all_required, error, internal, invalid, not_carried_out, required, unfit,
 };
-use crate::pg::release::stored::{find_release_by_name, read_regions};
+use crate::pg::release::stored::{find_release_by_name, is_of_earlier_dataset, read_regions};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use crate::pg::values::bound::Bound;
@@ -235,16 +235,20 @@ fn heavy_tailed(mean_size: f64, max_size: u64) -> Result<Shape> {
 
 /// A stored release as if it were the data.
 fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
-    let id = find_release_by_name(dataset, name)?.ok_or_else(|| {
-        error(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-            format!(
-                "release \"{name}\" of dataset \"{}\" does not exist, or is no hierarchy",
-                dataset.name
+    let Some(id) = find_release_by_name(dataset, name)? else {
+        let (why, hint) = match is_of_earlier_dataset(dataset, name)? {
+            true => (
+                "is of an earlier dataset of that name",
+                "Its regions may be others. Give a histogram of it instead: shape => ...",
             ),
-        )
-        .set_hint("The view dp.releases lists the stored releases.")
-    })?;
+            false => (
+                "does not exist, or is no hierarchy",
+                "The view dp.releases lists the stored releases.",
+            ),
+        };
+        let message = format!("release \"{name}\" of dataset \"{}\" {why}", dataset.name);
+        return Err(error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(hint));
+    };
     let depth = dataset.source.hierarchy.len();
     let regions = read_regions(id)?.into_iter().filter(|(path, _)| path.depth() == depth);
     let leaves = regions.map(|(path, histogram)| (path, histogram.histogram().clone()));

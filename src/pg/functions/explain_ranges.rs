@@ -2,7 +2,9 @@
 
 use crate::pg::errors::{Result, all_required, invalid, required, unfit_ranges};
 use crate::pg::server::progress::{Function, Phase, Progress};
-use crate::ranges::{ExplainRequest, ExplainedMethod, Workload, explain};
+use crate::ranges::{
+    Dimensions, ExplainRequest, ExplainedMethod, MAX_BINS, RangePlanError, Workload, explain,
+};
 use pgrx::prelude::*;
 
 pub(super) fn parsed(workload: Option<&str>) -> Result<Workload> {
@@ -10,6 +12,16 @@ pub(super) fn parsed(workload: Option<&str>) -> Result<Workload> {
     Workload::parse(word).ok_or_else(|| {
         let known = Workload::WORDS.map(|(word, _)| word).join(", ");
         invalid(format!("workload: unknown word \"{word}\""), format!("Valid workloads: {known}."))
+    })
+}
+
+/// Errors: it is none of any method. What a method takes depends on it.
+fn checked_branching(branching: i32) -> Result<u32> {
+    let most = MAX_BINS as u32;
+    let fit = u32::try_from(branching).ok().filter(|branching| (2..=most).contains(branching));
+    fit.ok_or_else(|| {
+        let (value, dimensions) = (branching.into(), Dimensions::One);
+        unfit_ranges(RangePlanError::Branching { value, most, dimensions })
     })
 }
 
@@ -40,8 +52,7 @@ fn dp_explain_ranges(
     let delta = required(delta, "delta")?;
     let workload = parsed(workload)?;
     let methods = methods.map(|methods| all_required(methods, "methods")).transpose()?;
-    // what is below 2 is refused as a branching factor by its own name
-    let branching = branching.map(|branching| u32::try_from(branching).unwrap_or(0));
+    let branching = branching.map(checked_branching).transpose()?;
     let methods = methods.as_deref();
     let _progress = Progress::start(Function::ExplainRanges, Phase::Planning);
     let request = ExplainRequest { bins, epsilon, delta, workload, methods, branching };

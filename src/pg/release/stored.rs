@@ -195,6 +195,25 @@ pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Opti
     Ok(id)
 }
 
+/// Whether a dropped dataset of the same name has such a release of a hierarchy, for all to see.
+pub(crate) fn is_of_earlier_dataset(dataset: &Dataset, name: &str) -> Result<bool> {
+    let sql = format!(
+        "SELECT FROM dp.release AS r JOIN dp.charge AS c ON c.id = r.charge \
+          WHERE r.dataset <> {} AND (r.dataset_name, r.name) = ({}, {}) \
+            AND r.released_at IS NOT NULL AND r.status = 'published' \
+            AND c.function = 'dp_hierarchy_release'",
+        dataset.id,
+        quote_literal(&dataset.name),
+        quote_literal(name),
+    );
+    let mut found = false;
+    read_catalog(&sql, |_| {
+        found = true;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// The regions of a stored release and their histograms, level by level.
 pub(crate) fn read_regions(id: i64) -> Result<ReleasedRegions> {
     let sql =

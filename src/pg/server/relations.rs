@@ -18,6 +18,12 @@ pub(crate) struct Described {
     pub(crate) name: String,
 }
 
+/// Whether there is such a relation.
+pub(crate) fn relation_exists(oid: Oid) -> bool {
+    // SAFETY: looks into the catalog, also for numbers that are no relation's.
+    unsafe { pg_sys::get_rel_relkind(oid) != 0 }
+}
+
 /// Locks a relation until the end of the transaction; None if there is none.
 pub(crate) fn describe(oid: Oid) -> Option<Described> {
     // SAFETY: what is opened is closed here, and nothing is kept that points into it. Its schema
