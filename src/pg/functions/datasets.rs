@@ -281,13 +281,13 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
             pgrx::notice!(
                 "the tables of the dataset are now others than before, of the same names"
             );
-            let grantees = find_grantees(dataset.id, None)?;
-            if !grantees.is_empty() {
-                pgrx::notice!(
-                    "the roles with grants are now others than before, of the same names: {}",
-                    grantees.join(", ")
-                );
-            }
+        }
+        let grantees = find_grantees(dataset.id)?;
+        if !grantees.is_empty() {
+            pgrx::notice!(
+                "the roles with grants are now others than before, of the same names: {}",
+                grantees.join(", ")
+            );
         }
         if let Some(gone) = gone {
             pgrx::notice!(
@@ -327,7 +327,8 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Error: what was restored in part lets nobody spend what is missing in it.
+/// Error: entries or sums are missing, as where only a part was restored. What they tell of may have been
+/// spent.
 fn check_ledger_is_whole() -> Result<()> {
     let sql = format!("SELECT problem FROM {}.dp_verify_ledger()", extension_schema()?);
     let problem = execute(&sql, &[], |row| row.get::<String>(1))?;

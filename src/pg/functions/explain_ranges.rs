@@ -15,7 +15,7 @@ pub(super) fn parsed(workload: Option<&str>) -> Result<Workload> {
     })
 }
 
-/// Errors: it is none of any method. What a method takes depends on it.
+/// Error: no method takes it. Each has a largest one of its own.
 fn checked_branching(branching: i32) -> Result<u32> {
     let most = MAX_BINS as u32;
     let fit = u32::try_from(branching).ok().filter(|branching| (2..=most).contains(branching));

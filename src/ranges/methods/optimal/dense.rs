@@ -1,6 +1,6 @@
 //! The strategy for any workload, by its Gram matrix.
 
-use super::weights::near_best;
+use super::weights::{even_columns, near_best};
 use crate::noise::ScaleError;
 use crate::ranges::calibration::Calibration;
 use crate::ranges::convolution::resolution;
@@ -122,6 +122,16 @@ impl PrefixCovariance {
 }
 
 impl DenseStrategy {
+    /// In closed form, with G^(1/4) and columns of length 1. Releases of a workload are read with it: it has
+    /// to stay as it is. Otherwise as [`DenseStrategy::new`].
+    pub fn in_closed_form(
+        bins: usize,
+        gram: &[f64],
+        calibration: &Calibration,
+    ) -> Result<DenseStrategy, GramError> {
+        DenseStrategy::made(even_columns, bins, gram, calibration)
+    }
+
     /// For `bins` bins and the Gram matrix of a workload, row by row: entry i, j is the sum over
     /// the questions of the product of what they multiply bins i and j with. `calibration`: of all
     /// measurements together. Time: n^3, a few seconds for 1024 bins.
@@ -133,11 +143,21 @@ impl DenseStrategy {
         gram: &[f64],
         calibration: &Calibration,
     ) -> Result<DenseStrategy, GramError> {
+        DenseStrategy::made(near_best, bins, gram, calibration)
+    }
+
+    /// `form`: the strategy for a Gram matrix, with columns of length at most 1.
+    fn made(
+        form: fn(usize, &[f64]) -> Result<DMatrix<f64>, GramError>,
+        bins: usize,
+        gram: &[f64],
+        calibration: &Calibration,
+    ) -> Result<DenseStrategy, GramError> {
         if !(1..=MAX_DENSE_BINS).contains(&bins) {
             return Err(GramError::Bins);
         }
         poll();
-        let strategy = near_best(bins, gram)?;
+        let strategy = form(bins, gram)?;
         poll();
         let scale = f64::from(resolution(calibration.budget().highest())).exp2();
         // no entry of a column of length 1 is larger, but for roundoff: squares sum to 2^62 at most

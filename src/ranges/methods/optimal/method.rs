@@ -60,7 +60,13 @@ impl Descriptor for OptimalMethod {
         }
         if let Some(target) = target.filter(|_| bins <= MAX_DENSE_BINS) {
             let gram = gram_of_ranges(bins, target.ranges(bins));
-            match DenseStrategy::new(bins, &gram, calibration) {
+            let strategy = match target {
+                TargetRanges::Workload(_) => {
+                    DenseStrategy::in_closed_form(bins, &gram, calibration)
+                }
+                TargetRanges::Ranges(_) => DenseStrategy::new(bins, &gram, calibration),
+            };
+            match strategy {
                 Ok(strategy) => return Ok(Box::new(strategy)),
                 Err(GramError::Noise(error)) => return Err(error),
                 // nothing is asked for

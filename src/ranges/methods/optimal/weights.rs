@@ -29,15 +29,18 @@ const FLOOR: f64 = 1e-12;
 /// 0, in units of the largest eigenvalue, its eigenvalues may be.
 const TOLERANCE: f64 = 1e-9;
 
+/// Each eigenvalue takes a few steps.
+const MOST_STEPS: usize = 100;
+
 /// A strategy is looked for no longer when its error is at most so many times the bound.
 const CLOSE: f64 = 1.01;
 
-/// How often weights are changed at the most: each time takes n^3, some 0.5 s for 1024 bins.
+/// For how many lists of weights at the most: each takes n^3, some 0.5 s for 1024 bins.
 fn most_rounds(bins: usize) -> usize {
-    if bins <= 256 { 20 } else { 4 }
+    if bins <= 512 { 20 } else { 5 }
 }
 
-/// A strategy A, its error and what no error can be below.
+/// A strategy A and its error.
 struct Form {
     strategy: DMatrix<f64>,
     error: f64,
@@ -51,7 +54,7 @@ struct Weighted {
     bound: f64,
 }
 
-/// What follows from the eigenvalues and vectors of M.
+/// M by its eigenvalues and eigenvectors, of which its powers follow.
 struct Powers {
     values: DVector<f64>,
     vectors: DMatrix<f64>,
@@ -60,10 +63,13 @@ struct Powers {
 impl Powers {
     /// Error: M is no Gram matrix.
     fn of(matrix: DMatrix<f64>) -> Result<Powers, GramError> {
-        let eigen = SymmetricEigen::new(matrix);
+        let most_steps = MOST_STEPS * matrix.ncols();
+        let eigen = SymmetricEigen::try_new(matrix, f64::EPSILON, most_steps);
+        let eigen = eigen.ok_or(GramError::NotGram)?;
         poll();
         let largest = eigen.eigenvalues.max();
-        if eigen.eigenvalues.min() < -TOLERANCE * largest {
+        let least = eigen.eigenvalues.min();
+        if !largest.is_finite() || !least.is_finite() || least < -TOLERANCE * largest {
             return Err(GramError::NotGram);
         }
         let values = eigen.eigenvalues.map(|value| value.max(FLOOR * largest));
@@ -88,7 +94,7 @@ impl Powers {
             strategy.ncols(),
             strategy.column_iter_mut().map(|mut column| column.normalize_mut()),
         );
-        // of G D^-1 G^-1/2 D^-1
+        // the trace of G D G^-1/2 D, with these lengths as D
         let inverse = gram.component_mul(&self.power(-0.5));
         let error = (&lengths.transpose() * inverse * &lengths)[(0, 0)];
         Form { strategy, error }
@@ -132,7 +138,6 @@ fn checked(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, GramError> {
 }
 
 /// G^1/4 with its columns scaled to length 1.
-#[cfg(test)]
 pub(super) fn even_columns(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, GramError> {
     let gram = checked(bins, gram)?;
     Ok(Powers::of(gram.clone())?.even(&gram).strategy)
@@ -145,19 +150,23 @@ pub(super) fn near_best(bins: usize, gram: &[f64]) -> Result<DMatrix<f64>, GramE
     let mut powers = Powers::of(gram.clone())?;
     let mut best = powers.even(&gram);
     let mut bound: f64 = 0.0;
-    for _ in 0..most_rounds(bins) {
+    for round in 1.. {
         let Weighted { form, diagonal, bound: of_weights } = powers.weighted(&weights);
         bound = bound.max(of_weights);
-        if form.error < best.error {
+        if form.error < best.error || best.error.is_nan() {
             best = form;
         }
-        if best.error <= CLOSE * bound {
+        if best.error <= CLOSE * bound || round == most_rounds(bins) {
             break;
         }
         // alone, Y_ii is as l_i^-1/2 for a bin that is asked for, and as l_i^-1 for one that is not
         weights.zip_apply(&diagonal, |weight, own| *weight *= own.powf(1.5));
         let roots = weights.map(f64::sqrt);
-        powers = Powers::of(gram.component_mul(&(&roots * roots.transpose())))?;
+        match Powers::of(gram.component_mul(&(&roots * roots.transpose()))) {
+            Ok(of_weights) => powers = of_weights,
+            // rounding has its limits
+            Err(_) => break,
+        }
     }
     Ok(best.strategy)
 }
