@@ -1,6 +1,6 @@
 //! The error that no strategy can go below.
 
-use super::methods::optimal::dense::{MAX_DENSE_BINS, gram_of_ranges};
+use super::methods::optimal::gram::{MAX_DENSE_BINS, gram_of_ranges};
 use super::workload::Workload;
 use crate::work::Paced;
 use nalgebra::DMatrix;

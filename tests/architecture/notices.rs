@@ -27,7 +27,8 @@ const TELLING: [&str; 15] = [
 
 /// Where that may be: SQL functions before and after a release, the receipt's notice and whose a release is, deeds,
 /// which release nothing. `pg/functions/watch.rs` is silent where a release is stored.
-const MAY_TELL: [&str; 11] = [
+const MAY_TELL: [&str; 12] = [
+    "pg/functions/access.rs",
     "pg/functions/bounds.rs",
     "pg/functions/consistent.rs",
     "pg/functions/datasets.rs",

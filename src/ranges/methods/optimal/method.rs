@@ -1,7 +1,8 @@
 //! The method `optimal`.
 
 use super::axis::MAX_AXIS_BINS;
-use super::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
+use super::dense::DenseStrategy;
+use super::gram::{GramError, MAX_DENSE_BINS, gram_of_ranges};
 use super::grid::PlaneOptimal;
 use super::sine::SineStrategy;
 use crate::noise::ScaleError;

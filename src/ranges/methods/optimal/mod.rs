@@ -12,6 +12,7 @@
 
 mod axis;
 pub(in crate::ranges) mod dense;
+pub(in crate::ranges) mod gram;
 pub(in crate::ranges) mod grid;
 mod kernel;
 pub(in crate::ranges::methods) mod method;

@@ -1,4 +1,5 @@
-use super::dense::{DenseStrategy, GramError, MAX_DENSE_BINS, gram_of_ranges};
+use super::dense::DenseStrategy;
+use super::gram::{GramError, MAX_DENSE_BINS, gram_of_ranges};
 use super::sine::SineStrategy;
 use super::weights::even_columns;
 use crate::ranges::methods::cascade::line::Cascade;
@@ -234,7 +235,7 @@ fn the_error_for_any_ranges_is_close_to_the_lower_bound() {
         (6, vec![1..3, 2..4, 3..5]),
         (9, vec![1..3, 3..7, 7..8, 1..8, 5..6, 2..6]),
         (5, vec![1..2, 3..4]),
-        (3, vec![1..2]),
+        (3, vec![1..2; 1]),
     ];
     let more = [(7, 3), (12, 5), (30, 8), (40, 30), (40, 300), (200, 20), (300, 100)];
     workloads.extend(more.map(|(bins, ranges)| (bins, random(bins, ranges))));

@@ -17,7 +17,7 @@
 //! all ranges and for prefixes. But where G is singular, as with a few ranges that overlap, what it
 //! measures is not what is asked for.
 
-use super::dense::GramError;
+use super::gram::GramError;
 use crate::work::poll;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
