@@ -2,6 +2,7 @@
 
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, invalid, required};
+use crate::pg::ledger::grantees;
 use crate::pg::server::catalog::execute;
 use crate::pg::server::roles::{role_exists, role_name};
 use crate::pg::server::state::{current_role, own_identity};
@@ -97,67 +98,21 @@ fn dp_grant(
     Ok(())
 }
 
-/// Numbers that no role has, for grants whose roles are not there.
-const NO_ROLES: &str = "4000000000";
-
-/// Once after a restore, where roles may have other numbers: gives all grants, with what was spent by them,
-/// to the roles that have the names of theirs. Answers with the names of the dataset's.
-///
-/// Before the first charge here, which begins an epoch of its own: later a role of the same name is one
-/// that was created since. First all that do not fit get numbers of no roles, as two may have changed
-/// theirs for each other's.
-pub(super) fn find_grantees(dataset: i64) -> Result<Vec<String>> {
-    let restored = execute(
-        // a server that was promoted has another timeline, and the same roles
-        "SELECT regexp_replace(identity, '/[^/]*/', '/') <> regexp_replace($1, '/[^/]*/', '/') \
-           FROM dp.epoch ORDER BY n DESC LIMIT 1",
-        &[own_identity().into()],
-        |row| row.get::<bool>(1),
-    )?;
+/// Once after a restore, where roles may have other numbers: see [`grantees`]. Tells of the dataset's.
+pub(super) fn find_grantees(dataset: i64) -> Result<()> {
+    let restored = execute(grantees::RESTORED, &[own_identity().into()], |row| row.get::<bool>(1))?;
     if restored.flatten() != Some(true) {
-        return Ok(vec![]);
+        return Ok(());
     }
-    let moved = |rows: &str, found: &str| {
-        format!(
-            "WITH moved AS ({rows}), \
-             of_periods AS ( \
-                 UPDATE dp.access_period AS p SET grantee = m.role FROM moved AS m \
-                  WHERE p.dataset = m.dataset AND p.grantee = m.grantee), \
-             given AS ( \
-                 UPDATE dp.access AS a SET grantee = m.role FROM moved AS m \
-                  WHERE a.dataset = m.dataset AND a.grantee = m.grantee \
-                 RETURNING a.dataset, a.grantee_name, a.revoked) \
-             {found}"
-        )
-    };
-    let away = format!(
-        "SELECT a.dataset, a.grantee, \
-                (least(4294967295, (SELECT min(taken.grantee::bigint) FROM dp.access AS taken \
-                                     WHERE taken.grantee::bigint >= {NO_ROLES})) \
-                 - row_number() OVER (ORDER BY a.dataset, a.grantee))::oid AS role \
-           FROM dp.access AS a \
-          WHERE a.grantee::bigint < {NO_ROLES} AND pg_get_userbyid(a.grantee) <> a.grantee_name"
-    );
-    execute(&moved(&away, "SELECT count(*) FROM given"), &[], |_| Ok(()))?;
-    // of several of one name, as of a role that was created anew before, the newest
-    let to_names = format!(
-        "SELECT DISTINCT ON (a.dataset, r.oid) a.dataset, a.grantee, r.oid AS role \
-           FROM dp.access AS a JOIN pg_roles AS r ON r.rolname = a.grantee_name \
-          WHERE a.grantee::bigint >= {NO_ROLES} \
-                AND NOT EXISTS (SELECT FROM dp.access AS own \
-                                 WHERE own.dataset = a.dataset AND own.grantee = r.oid) \
-          ORDER BY a.dataset, r.oid, a.revoked, a.granted_at DESC"
-    );
-    let names = execute(
-        &moved(
-            &to_names,
-            "SELECT array_agg(grantee_name ORDER BY grantee_name) FROM given \
-              WHERE dataset = $1 AND NOT revoked",
-        ),
-        &[dataset.into()],
-        |row| row.get::<Vec<String>>(1),
-    )?;
-    Ok(names.flatten().unwrap_or_default())
+    execute(&grantees::away(), &[], |_| Ok(()))?;
+    let names = execute(&grantees::to_names(), &[dataset.into()], |row| row.get::<Vec<String>>(1))?;
+    if let Some(names) = names.flatten() {
+        pgrx::notice!(
+            "the roles with grants are now others than before, of the same names: {}",
+            names.join(", ")
+        );
+    }
+    Ok(())
 }
 
 fn no_role(role: Oid) -> ErrorReport {
@@ -182,6 +137,9 @@ fn checked_limit(argument: &str, limit: f64) -> Result<String> {
 fn dp_revoke(dataset: Option<&str>, role: Option<Oid>) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
     let role = required(role, "role")?;
+    if role_exists(role) {
+        find_grantees(dataset.id)?;
+    }
     let revoked = execute(
         "UPDATE dp.access SET revoked = true \
           WHERE dataset = $1 AND grantee = $2 AND NOT revoked RETURNING dataset",

@@ -282,13 +282,7 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
                 "the tables of the dataset are now others than before, of the same names"
             );
         }
-        let grantees = find_grantees(dataset.id)?;
-        if !grantees.is_empty() {
-            pgrx::notice!(
-                "the roles with grants are now others than before, of the same names: {}",
-                grantees.join(", ")
-            );
-        }
+        find_grantees(dataset.id)?;
         if let Some(gone) = gone {
             pgrx::notice!(
                 "there is no role \"{gone}\" any more: the dataset is now owned by {}",

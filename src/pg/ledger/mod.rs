@@ -4,6 +4,7 @@
 
 pub(super) mod account;
 pub(super) mod deed;
+pub(crate) mod grantees;
 mod message;
 pub(super) mod parts;
 mod periods;

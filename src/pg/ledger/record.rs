@@ -1,5 +1,6 @@
 //! The budget ledger from the worker's side: checks and records one charge.
 
+use super::grantees;
 use super::message::{Answer, Charge, ChargeRequest, Left, Refusal, Unresumable};
 use super::parts::{Parts, add_to_part};
 use super::periods::{self, Tightest};
@@ -252,12 +253,20 @@ pub(super) fn append(client: &mut SpiClient, request: &ChargeRequest) -> SpiResu
     client.update("LOCK TABLE dp.epoch, dp.charge IN ROW EXCLUSIVE MODE", None, &[])?;
     // one chain over all datasets: whoever adds a link has to see the last one
     lock_until_end(PrivateLock::Ledger);
+    let identity = own_identity();
+    let restored = first_row(client, grantees::RESTORED, &[identity.as_str().into()], |row| {
+        row.get::<bool>(1)
+    })?;
+    if restored.flatten() == Some(true) {
+        client.update(&grantees::away(), None, &[])?;
+        client.update(&grantees::to_names(), None, &[request.dataset.into()])?;
+    }
     client.update(
         "INSERT INTO dp.epoch (identity) \
          SELECT $1 WHERE $1 IS DISTINCT FROM \
              (SELECT identity FROM dp.epoch ORDER BY n DESC LIMIT 1)",
         None,
-        &[own_identity().into()],
+        &[identity.into()],
     )?;
     let entry = first_row(
         client,
