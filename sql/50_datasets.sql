@@ -266,4 +266,13 @@ END;
 COMMENT ON FUNCTION @extschema@.dp_verify_ledger() IS
     'tells whether an entry of the ledger was changed, removed or put in between';
 
+-- Its body was read when it was made: what somebody adds to the extension's schema does not change what it means.
+CREATE FUNCTION dp.ledger_problem() RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT v.problem FROM @extschema@.dp_verify_ledger() AS v;
+END;
+COMMENT ON FUNCTION dp.ledger_problem() IS
+    'inside of dp_confirm_dataset: what dp_verify_ledger finds, NULL where the ledger is whole';
+
 

@@ -607,6 +607,15 @@ BEGIN ATOMIC
       FROM problems AS p;
 END;
 
+-- Its body was read when it was made: what somebody adds to the extension's schema does not change what it means.
+CREATE FUNCTION dp.ledger_problem() RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT v.problem FROM @extschema@.dp_verify_ledger() AS v;
+END;
+COMMENT ON FUNCTION dp.ledger_problem() IS
+    'inside of dp_confirm_dataset: what dp_verify_ledger finds, NULL where the ledger is whole';
+
 DROP FUNCTION @extschema@.dp_hierarchy_release(
     text, float8, text[], text, bigint, float8[], text, boolean);
 

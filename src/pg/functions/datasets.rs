@@ -10,7 +10,6 @@ use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
 use crate::pg::server::relations::relation_exists;
 use crate::pg::server::roles::{acts_for, role_name};
-use crate::pg::server::select::extension_schema;
 use crate::pg::server::state::current_role;
 use crate::pg::values::bound::{Bound, no_auto};
 use crate::privacy::Epsilon;
@@ -324,16 +323,15 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
 /// Error: entries or sums are missing, as where only a part was restored. What they tell of may have been
 /// spent.
 fn check_ledger_is_whole() -> Result<()> {
-    let sql = format!("SELECT problem FROM {}.dp_verify_ledger()", extension_schema()?);
-    let problem = execute(&sql, &[], |row| row.get::<String>(1))?;
+    let problem = execute("SELECT dp.ledger_problem()", &[], |row| row.get::<String>(1))?;
     problem.flatten().map_or(Ok(()), |problem| {
         Err(error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             format!("the ledger is not whole: {problem}"),
         )
         .set_hint(
-            "What is missing in it may have been spent. Was it restored in parallel (pg_restore -j), or with errors? \
-             Restore it anew into a new database, by one job.",
+            "What is missing in it may have been spent. Was it restored in parallel \
+             (pg_restore -j), or with errors? Restore it anew into a new database, by one job.",
         ))
     })
 }
