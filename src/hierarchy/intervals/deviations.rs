@@ -148,9 +148,10 @@ impl Deviations {
         (0..places).map(spread).collect()
     }
 
-    /// So many spreads, in groups.
+    /// So many spreads, in groups: the most whole groups that lie within by the measure of
+    /// [`Deviations::widest`], so that bars as wide as a replicate was off hold it.
     pub(super) fn half_widths_of(&self, spreads: f64) -> Vec<u64> {
-        let width = |spread: f64| whole(spreads * spread) as u64;
+        let width = |spread: f64| (spreads * spread.max(LEAST_SPREAD) + 0.5).floor() as u64;
         self.spreads(None).into_iter().map(width).collect()
     }
 

@@ -329,6 +329,21 @@ fn spreads_are_those_of_neighbouring_sizes() {
     assert_eq!(deviations.half_widths_of(0.4 / at_ends), [0, 0, 0, 0, 0, 0, 0]);
 }
 
+/// A number that is off by one where no other replicate is makes bars that hold one that is off by
+/// one anywhere: the data may be off at another size than the replicate.
+#[test]
+fn bars_at_once_hold_what_is_as_far_off_elsewhere() {
+    let sizes: Vec<u64> = (1..=40).collect();
+    let off: Vec<u64> = (2..=2).chain(2..=40).collect();
+    let mut deviations = Deviations::new(Counted::UpToSize);
+    for again in [&off, &sizes, &sizes] {
+        deviations.add(&of_sizes(&sizes), &of_sizes(&sizes), &of_sizes(again));
+    }
+    let widest = deviations.widest().fold(0.0, f64::max);
+    assert_eq!(deviations.half_widths_of(widest), [1; 40]);
+    assert_eq!(deviations.half_widths_of(0.99 * widest)[20], 0);
+}
+
 #[test]
 fn levels_are_those_that_a_first_look_led_to() {
     let mechanism = asked(2.0);
