@@ -25,9 +25,9 @@ mod library {
         ReleaseError, ReleaseRequest, Released, Shape, Tree,
     };
     use pg_dp::ranges::{
-        self, BinBounds, Bins, CascadeStream, DpRanges, ExplainRequest, ExplainedMethod, Loss,
-        MethodChoice, PlanePlan, PlaneRequest, RangePlan, RangeRequest, Rectangle, ReleasePlan,
-        TargetRanges, Workload,
+        self, BinBounds, Bins, DpRanges, ExplainRequest, ExplainedMethod, Loss, MethodChoice,
+        PlanePlan, PlaneRequest, RangePlan, RangeRequest, Rectangle, ReleasePlan, TargetRanges,
+        Workload,
     };
     use rand_chacha::ChaCha20Rng;
     use rand_chacha::rand_core::SeedableRng;
@@ -328,13 +328,6 @@ mod library {
             }
         }
         Ok(json!({"plan": described, "sums": sums, "variances": variances}))
-    }
-
-    /// The running sums of counts that arrive one by one.
-    pub fn stream(height: u32, rho: f64, counts: &[u64], seed: u64) -> Vec<f64> {
-        let mut stream = Receipt::uncharged(CascadeStream::new(height, rho).unwrap()).start();
-        let mut words = ChaCha20Rng::seed_from_u64(seed);
-        counts.iter().map(|&count| stream.push(count, &mut words).unwrap()).collect()
     }
 }
 
@@ -844,18 +837,8 @@ fn of_planes(hashes: &mut Hashes) {
     }
 }
 
-fn of_streams(hashes: &mut Hashes) {
-    for height in [0, 1, 2, 5, 10] {
-        for rho in [0.001, 0.5] {
-            let name = format!("stream height {height} rho {rho}");
-            let sums = library::stream(height, rho, &counts(1 << height), hash(&name));
-            hashes.add(name, json!(sums));
-        }
-    }
-}
-
 fn all() -> Hashes {
-    let parts: [fn(&mut Hashes); 10] = [
+    let parts: [fn(&mut Hashes); 9] = [
         of_hierarchies,
         of_ledgers,
         of_threads,
@@ -865,7 +848,6 @@ fn all() -> Hashes {
         of_ranges,
         of_explained_ranges,
         of_planes,
-        of_streams,
     ];
     let mut all = Hashes::default();
     thread::scope(|scope| {

@@ -55,7 +55,8 @@ impl DiscreteGaussian {
     }
 
     /// The probabilities of -reach ..= reach, normalised over that range, in floating point.
-    pub fn pmf_table(&self, reach: i64) -> Vec<f64> {
+    #[cfg(test)]
+    pub(super) fn pmf_table(&self, reach: i64) -> Vec<f64> {
         let weight = |k: i64| (-((k * k) as f64) / (2.0 * self.sigma * self.sigma)).exp();
         let total: f64 = (-reach..=reach).map(weight).sum();
         (-reach..=reach).map(|k| weight(k) / total).collect()

@@ -37,8 +37,9 @@ impl DiscreteLaplace {
         2.0 * (-rate).exp() / (-rate).exp_m1().powi(2)
     }
 
-    /// P(X = k), in floating point, for predictions and tests.
-    pub fn pmf(&self, k: i64) -> f64 {
+    /// P(X = k), in floating point.
+    #[cfg(test)]
+    pub(super) fn pmf(&self, k: i64) -> f64 {
         let rate = 1.0 / self.scale.as_f64();
         -(-rate).exp_m1() / (1.0 + (-rate).exp()) * (-rate * k.unsigned_abs() as f64).exp()
     }

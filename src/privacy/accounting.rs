@@ -10,12 +10,15 @@
 //! - *zCDP*: [`zcdp_epsilon`] of the sum of the rhos, at the zCDP view's share of the delta budget,
 //!   is at most the budget.
 //!
-//! # Why this keeps (E, D), for budgets E and D = D_b + D_z fixed before the first release
+//! # Why this keeps (E, D), for budgets E and D = D_b + D_z that nothing released decides
 //!
 //! Let p and q be the distributions of the transcript (all answers, refusals among them) on two
 //! neighbours; (E, D) means that the integral of (p - e^E q)+ is at most D. None of the sums ever
 //! falls, so a view that holds at a transcript's end held all along it. Split the transcripts by
-//! whether the zCDP view holds at the end; where it does not, the basic one does.
+//! whether the zCDP view holds at the end; where it does not, the basic one does. A budget that was
+//! raised in between is the raised one from the start, of which less was allowed for a while: as far as
+//! it was raised must not follow from what was released, or E and D are the largest that could have
+//! become of them.
 //!
 //! *Those where it holds.* Let p', q' belong to a ledger that refuses, besides, every charge after
 //! which the zCDP view would not hold. Such a transcript has no such charge, so p = p' and q = q'
@@ -201,8 +204,9 @@ pub struct Views {
 }
 
 impl Totals {
-    /// Both bounds, for a dataset's `delta_budget` from 0 up to, not including, 1, which must not
-    /// change once something was released. A charge is allowed if either is within the budget.
+    /// Both bounds, for a dataset's `delta_budget` from 0 up to, not including, 1, which once something
+    /// was released may only grow, by what does not follow from it. A charge is allowed if either is
+    /// within the budget.
     pub fn views(&self, delta_budget: f64) -> Views {
         Views { basic: self.basic(delta_budget), zcdp: self.zcdp(delta_budget) }
     }

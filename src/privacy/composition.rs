@@ -13,8 +13,10 @@ use super::responses::Responses;
 use libm::erfc;
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2};
 
-/// Cells for responses of epsilons that have no common part, and what they cost all together.
+/// Cells for responses of epsilons that have no common part.
 const CELLS: usize = 1 << 18;
+
+/// The most responses times cells: a second at most. Nothing polls here.
 const WORK: usize = 1 << 28;
 
 /// Cells where the Gaussian curve is asked for each of them, some dozen times.
@@ -40,13 +42,18 @@ pub fn composed_epsilon(loss: &PrivacyLoss, delta: f64) -> Option<f64> {
     }
     let zcdp = zcdp_epsilon(loss.rho(), delta);
     let exact = match loss.gaussian() {
-        None => {
-            let cells = CELLS.min(WORK / loss.responses().len().max(1));
-            Some(Responses::new(loss.responses(), cells).epsilon(delta))
-        }
+        None => responses(loss, CELLS).map(|responses| responses.epsilon(delta)),
         Some(_) => with_gaussian(loss, delta, zcdp?),
     };
     exact.into_iter().chain(zcdp).reduce(f64::min)
+}
+
+/// On a lattice of up to so many cells, and one more for each response, to which each is rounded up.
+/// None for more responses than [`WORK`] has room for.
+fn responses(loss: &PrivacyLoss, cells: usize) -> Option<Responses> {
+    let responses = loss.responses();
+    let room = (WORK / responses.len().max(1)).saturating_sub(responses.len());
+    (room > 0).then(|| Responses::new(responses, cells.min(room)))
 }
 
 /// A bound as it is shown, and charged: to nine digits after the point, upwards.
@@ -66,7 +73,7 @@ fn with_gaussian(loss: &PrivacyLoss, delta: f64, highest: f64) -> Option<f64> {
     // the best for the Gaussian part alone
     let (_, mu, smoothing) =
         curves.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
-    let responses = Responses::new(loss.responses(), CELLS_OF_CURVES);
+    let responses = responses(loss, CELLS_OF_CURVES)?;
     let curve = |epsilon: f64| smoothing.delta(mu, epsilon);
     smallest(highest, delta, |epsilon| responses.mean(epsilon, delta * NEGLIGIBLE, curve))
 }
@@ -221,6 +228,20 @@ mod tests {
     }
 
     /// delta of all together is 1 less the product of what is left by each failure and by the rest.
+    /// So many that the lattice would take minutes: the zCDP bound stands in.
+    #[test]
+    fn a_million_responses_are_not_put_on_a_lattice() {
+        let loss = pure(&vec![1e-6; 1_000_000]);
+        assert!(responses(&loss, CELLS).is_none());
+        assert_eq!(composed_epsilon(&loss, 1e-9), zcdp_epsilon(loss.rho(), 1e-9));
+        // as many as there is work for, and with Gaussian noise
+        for count in [1 << 10, 12_000] {
+            let loss = pure(&vec![1.0 / f64::from(count); count as usize]);
+            let exact = composed_epsilon(&loss, 1e-9).unwrap();
+            assert!(exact < zcdp_epsilon(loss.rho(), 1e-9).unwrap(), "{exact}");
+        }
+    }
+
     #[test]
     fn failures_take_their_part_of_delta() {
         let failing =

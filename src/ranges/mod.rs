@@ -73,7 +73,6 @@ pub use mechanism::{RangeMechanism, Split};
 pub use method::{MethodChoice, RangeMethod};
 pub use methods::cascade::grid::{MAX_GRID_FAN_OUT, PlaneCascade};
 pub use methods::cascade::line::Cascade;
-pub use methods::cascade::streaming::{CascadeStream, RunningSums, StreamError};
 pub use methods::cascade::tree::{MAX_FAN_OUT, TreeOverBins, TreeOverBinsError};
 pub use methods::causal_tree::CausalTree;
 pub use methods::minimax::strategy::WeightedRoot;

@@ -44,7 +44,7 @@ impl Storable for NewStream {
             value_type: ticking.type_name().into(),
             time_zone: ticking.time_zone.as_deref().map(Into::into),
             start: ticking.axis.text(0),
-            // within the times of timestamps, as the axis was made
+            // 64 bits hold both, as the axis was made
             origin: ticking.axis.origin as i64,
             width: ticking.axis.width as i64,
             horizon: ticking.horizon,
@@ -127,7 +127,7 @@ impl Stream {
             let value_type: String = row.get(3).unwrap_or_default();
             let type_oid = type_of(&value_type);
             let origin = row.get::<i64>(4).unwrap_or_default().into();
-            let width = row.get::<i64>(5).unwrap_or(1).max(1).into();
+            let width = row.get::<i64>(5).unwrap_or_default().into();
             let horizon = row.get(7).unwrap_or_default();
             let number = |column| row.get::<i64>(column).and_then(|n| u32::try_from(n).ok());
             let parameters: String = row.get(13).unwrap_or_default();

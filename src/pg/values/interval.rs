@@ -320,6 +320,12 @@ impl TimeAxis {
                 "Use days, or a column of type timestamp or timestamptz.",
             ));
         }
+        if i64::try_from(width).is_err() {
+            return Err(invalid(
+                "bin_width must be less than 106751992 days",
+                "Choose narrower bins.",
+            ));
+        }
         let origin = i128::from(start) * unit;
         if !TIMES.contains(&origin) {
             return Err(invalid(

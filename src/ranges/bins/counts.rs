@@ -1,6 +1,7 @@
 //! A count for every bin of an interval, or a sum of amounts.
 
 use super::bounds::BinBounds;
+#[cfg(test)]
 use super::filled::FilledBins;
 use std::fmt;
 
@@ -104,7 +105,8 @@ impl Bins {
     }
 
     /// The same without the bins that are empty.
-    pub fn to_filled(&self) -> FilledBins {
+    #[cfg(test)]
+    pub(in crate::ranges) fn to_filled(&self) -> FilledBins {
         let places = self.counts.iter().copied().enumerate();
         let counts = places.filter(|(_, count)| *count > 0).collect();
         FilledBins { bounds: self.bounds, most: self.most, counts }

@@ -111,11 +111,12 @@ impl Combination<'_> {
         for leaf in self.tree.leaves() {
             of_z[leaf * levels + levels - 1] = 1.0;
         }
-        for (level, region) in self.tree.parents().rev().paced() {
+        for (level, region) in self.tree.parents().rev() {
             let own = self.own(level, region);
+            let children = self.tree.children(region);
+            done((children.len() * levels) as u64);
             for l in level + 1..levels {
-                let children = self.tree.children(region);
-                let below: f64 = children.map(|child| of_z[child * levels + l]).sum();
+                let below: f64 = children.clone().map(|child| of_z[child * levels + l]).sum();
                 of_z[region * levels + l] = (1.0 - own).powi(2) * below;
             }
             of_z[region * levels + level] = own * own;
@@ -123,21 +124,25 @@ impl Combination<'_> {
         // A, and the squares of o, which become those of x
         let mut inside = vec![1.0; self.tree.regions()];
         let mut squares = vec![0.0; of_z.len()];
-        for (level, region) in self.tree.parents().paced() {
+        let mut shares = vec![];
+        for (level, region) in self.tree.parents() {
             let (own, of_self) = (self.own(level, region), inside[region]);
             let k = of_self * (1.0 - own) - 1.0;
+            shares.clear();
+            shares.extend(self.shares(region));
+            done((shares.len() * levels) as u64);
             for l in 0..levels {
                 let children = self.tree.children(region);
                 let below: f64 = children.map(|child| of_z[child * levels + l]).sum();
                 let own = if l == level { (of_self * own).powi(2) } else { 0.0 };
                 let above = squares[region * levels + l];
-                for (child, share) in self.shares(region) {
+                for &(child, share) in &shares {
                     // not negative, whatever the roundoff
                     let siblings = (below - of_z[child * levels + l]).max(0.0);
                     squares[child * levels + l] = share * share * (own + k * k * siblings + above);
                 }
             }
-            for (child, share) in self.shares(region) {
+            for &(child, share) in &shares {
                 inside[child] = 1.0 + share * k;
             }
         }

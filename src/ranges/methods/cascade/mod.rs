@@ -31,7 +31,6 @@ pub(in crate::ranges) mod grid;
 pub(in crate::ranges) mod line;
 pub(in crate::ranges::methods) mod method;
 mod spread;
-pub(in crate::ranges) mod streaming;
 #[cfg(test)]
 mod tests;
 pub(in crate::ranges) mod tree;
