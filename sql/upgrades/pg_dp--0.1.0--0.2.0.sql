@@ -179,8 +179,11 @@ COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
 
 ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text,
     ADD COLUMN groups_per_unit integer CHECK (groups_per_unit > 0), ADD COLUMN regions oid,
-    ADD COLUMN regions_name text, ADD COLUMN other_region text, ADD COLUMN summits bytea;
-UPDATE dp.dataset SET summits = ''; -- there were no parts yet
+    ADD COLUMN regions_name text, ADD COLUMN other_region text, ADD COLUMN summits bytea,
+    ADD COLUMN database oid;
+UPDATE dp.dataset
+   SET summits = '', -- there were no parts yet
+       database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
 ALTER TABLE dp.access ADD COLUMN period_limit numeric CHECK (period_limit > 0),
     ADD COLUMN delta_limit numeric CHECK (delta_limit >= 0),
@@ -1604,6 +1607,60 @@ CREATE OR REPLACE VIEW dp.check_private WITH (security_invoker) AS
                          SELECT * FROM dp.private_relations(d.private_groups, d.groups)) AS p
      GROUP BY d.dataset, p.relid;
 
+CREATE FUNCTION dp.plot_of_ranges(dataset text, release text, path text[], grain text)
+    RETURNS TABLE (n bigint, label text, value float8, lower float8, upper float8)
+    LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 25 SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH of_release AS (
+        SELECT r.grain, r.lower_bound AS begin, r.upper_bound AS "end", r.sum, r.low, r.high
+          FROM dp.range_rows AS r WHERE (r.dataset, r.release) = ($1, $2)
+        UNION ALL
+        SELECT r.grain, r.lower_bound, r.upper_bound, r.sum, r.low, r.high
+          FROM dp.region_range_rows AS r WHERE (r.dataset, r.release, r.path) = ($1, $2, $3)
+        UNION ALL
+        SELECT 'tick', t.lower_bound, t.upper_bound, t.count,
+               t.count - 1.6448536269514722 * t.stddev, t.count + 1.6448536269514722 * t.stddev
+          FROM dp.stream_ticks AS t WHERE (t.dataset, t.stream) = ($1, $2)
+    ), places AS (
+        SELECT o.*, CASE WHEN o.begin ~ '^-?[0-9]+$' THEN o.begin::numeric END AS first,
+               CASE WHEN o."end" ~ '^-?[0-9]+$' THEN o."end"::numeric END AS past
+          FROM of_release AS o
+    ), neighbours AS (
+        SELECT p.*, coalesce(lag(p.past) OVER in_order <= p.first,
+                             lag(p."end") OVER in_order <= p.begin,
+                             row_number() OVER in_order = 1) AS is_apart
+          FROM places AS p
+        WINDOW in_order AS (ORDER BY p.begin IS NOT NULL, p.first, p.begin, p.past, p."end")
+    ), chosen AS (
+        SELECT p.* FROM neighbours AS p
+         WHERE p.grain = coalesce($4, CASE
+                   -- all of them have their place beside each other
+                   WHEN (SELECT bool_and(a.is_apart) FROM neighbours AS a) THEN p.grain
+                   ELSE (SELECT g.grain FROM of_release AS g
+                          GROUP BY g.grain ORDER BY count(*) DESC, g.grain LIMIT 1) END)
+    ), shown AS ( -- times with a zone as the reader's clock tells them
+        SELECT c.*, CASE WHEN c.begin ~ z.in_utc THEN to_char(c.begin::timestamptz, z.format)
+                         ELSE c.begin END AS since,
+               CASE WHEN c."end" ~ z.in_utc THEN to_char(c."end"::timestamptz, z.format)
+                    ELSE c."end" END AS until
+          FROM chosen AS c,
+               (VALUES ('^[0-9]{4}-[0-9-]{5}T[0-9:]{8}\+00:00$', 'YYYY-MM-DD"T"HH24:MI:SSTZH:TZM'))
+                   AS z (in_utc, format)
+    )
+    SELECT row_number() OVER (ORDER BY s.begin IS NOT NULL, s.first, s.begin, s.past, s."end"),
+           CASE WHEN s.grain <> 'open' AND l.is_one THEN l.since
+                ELSE concat(CASE WHEN l.since IS NULL THEN '(' ELSE '[' END, l.since, ',',
+                            l.until, ')') END,
+           s.sum, round(s.low::numeric, 1)::float8, round(s.high::numeric, 1)::float8
+      FROM shown AS s
+     CROSS JOIN LATERAL (
+        SELECT (SELECT count(DISTINCT c.grain) = 1 FROM chosen AS c),
+               regexp_replace(s.since, 'T00:00:00([+-][0-9:]+)?$', ''),
+               regexp_replace(s.until, 'T00:00:00([+-][0-9:]+)?$', '')) AS l (is_one, since, until)
+$$;
+COMMENT ON FUNCTION dp.plot_of_ranges(text, text, text[], text) IS
+    'inside of dp_plot: ranges of one length, or all if none overlap, and ticks';
+
 CREATE OR REPLACE FUNCTION @extschema@.dp_plot(
         dataset text, release text, path text[] DEFAULT '{}', grain text DEFAULT NULL)
     RETURNS TABLE (label text, value float8, lower float8, upper float8, plot text)
@@ -1612,6 +1669,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     cells CONSTANT int := 40; -- of the widest bar
+    made_by text;
     of_sizes boolean;
 BEGIN
     IF dataset IS NULL OR release IS NULL OR path IS NULL THEN
@@ -1621,69 +1679,54 @@ BEGIN
                   HINT = 'Name a stored release, and the path of a region: {} for the root.';
     END IF;
 
-    of_sizes := EXISTS (SELECT FROM dp.release_regions AS r
-                         WHERE (r.dataset, r.release) = ($1, $2));
-    IF of_sizes AND NOT EXISTS (SELECT FROM dp.release_regions AS r
-                                 WHERE (r.dataset, r.release, r.path) = ($1, $2, $3)) THEN
-        RAISE 'release "%" of dataset "%" has no region %', $2, $1, $3
-            USING ERRCODE = 'undefined_object',
-                  HINT = 'The view dp.release_regions lists the regions, each with its path.';
-    ELSIF EXISTS (SELECT FROM dp.releases AS r
-                   WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
-                     AND r.function IN ('dp_region_range_sums', 'dp_region_range_release',
-                                        'dp_rectangle_sums', 'dp_grid_release')) THEN
-        RAISE 'release "%" of dataset "%" is of ranges by region or of rectangles: no plot of these',
-              $2, $1
-            USING ERRCODE = 'feature_not_supported',
-                  HINT = 'The views dp.region_range_rows and dp.rectangle_rows show them.';
-    ELSIF EXISTS (SELECT FROM dp.releases AS r
-                   WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
-                     AND r.function = 'dp_find_regions') THEN
-        RAISE 'release "%" of dataset "%" is of regions that were found: no plot of these', $2, $1
-            USING ERRCODE = 'feature_not_supported',
-                  HINT = 'The view dp.found_regions shows them.';
-    ELSIF EXISTS (SELECT FROM dp.releases AS r
-                   WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted'
-                     AND r.function = 'dp_find_bound') THEN
-        RAISE 'release "%" of dataset "%" is of a bound that was chosen: no plot of these', $2, $1
-            USING ERRCODE = 'feature_not_supported',
-                  HINT = 'The view dp.found_bounds shows it.';
-    ELSIF EXISTS (SELECT FROM dp.streams AS s WHERE (s.dataset, s.stream) = ($1, $2)) THEN
-        RAISE 'release "%" of dataset "%" is a stream: no plot of these', $2, $1
-            USING ERRCODE = 'feature_not_supported',
-                  HINT = 'The view dp.stream_ticks shows its ticks; dp_create_view makes one for'
-                         ' dashboards.';
-    ELSIF NOT of_sizes AND NOT EXISTS (SELECT FROM dp.range_rows AS r
-                                        WHERE (r.dataset, r.release) = ($1, $2)) THEN
+    SELECT r.function INTO made_by FROM dp.releases AS r
+     WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted';
+    of_sizes := made_by = 'dp_hierarchy_release';
+    IF made_by IS NULL THEN
         RAISE 'release "%" of dataset "%" does not exist', $2, $1
             USING ERRCODE = 'undefined_object',
                   HINT = 'The view dp.releases lists the stored releases.';
-    ELSIF NOT of_sizes AND $3 <> '{}' THEN
-        RAISE 'release "%" of dataset "%" is of ranges, which has no regions', $2, $1
+    ELSIF made_by IN ('dp_rectangle_sums', 'dp_grid_release') THEN
+        RAISE 'release "%" of dataset "%" is of rectangles: no plot of these', $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The view dp.rectangle_rows shows them.';
+    ELSIF made_by = 'dp_find_regions' THEN
+        RAISE 'release "%" of dataset "%" is of regions that were found: no plot of these', $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The view dp.found_regions shows them.';
+    ELSIF made_by = 'dp_find_bound' THEN
+        RAISE 'release "%" of dataset "%" is of a bound that was chosen: no plot of these', $2, $1
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'The view dp.found_bounds shows it.';
+    ELSIF of_sizes AND NOT EXISTS (SELECT FROM dp.release_regions AS r
+                                    WHERE (r.dataset, r.release, r.path) = ($1, $2, $3)) THEN
+        RAISE 'release "%" of dataset "%" has no region %', $2, $1, $3
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'The view dp.release_regions lists the regions, each with its path.';
+    ELSIF made_by LIKE 'dp_region_range_%' AND NOT EXISTS (
+            SELECT FROM dp.region_range_rows AS r
+             WHERE (r.dataset, r.release, r.path) = ($1, $2, $3)) THEN
+        RAISE 'release "%" of dataset "%" has no region %', $2, $1, $3
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'The view dp.region_range_rows shows the regions, each with its path.';
+    ELSIF NOT of_sizes AND made_by NOT LIKE 'dp_region_range_%' AND $3 <> '{}' THEN
+        RAISE 'release "%" of dataset "%" has no regions', $2, $1
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Leave out path.';
-    ELSIF of_sizes AND $4 IS NOT NULL THEN
-        RAISE 'release "%" of dataset "%" is of sizes, which has no grain', $2, $1
+    ELSIF $4 IS NOT NULL AND (of_sizes OR made_by = 'dp_stream_create') THEN
+        RAISE 'release "%" of dataset "%" has no grain', $2, $1
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Leave out grain.';
-    ELSIF $4 IS NOT NULL AND NOT EXISTS (SELECT FROM dp.range_rows AS r
-                                         WHERE (r.dataset, r.release, r.grain) = ($1, $2, $4)) THEN
+    ELSIF $4 IS NOT NULL AND NOT EXISTS (SELECT FROM dp.plot_of_ranges($1, $2, $3, $4)) THEN
         RAISE 'release "%" of dataset "%" has no range of grain "%"', $2, $1, $4
             USING ERRCODE = 'undefined_object',
-                  HINT = 'The view dp.range_rows shows the ranges, each with its grain.';
+                  HINT = 'The views dp.range_rows and dp.region_range_rows show the ranges, each'
+                         ' with its grain.';
     END IF;
 
     RETURN QUERY
     WITH numbers AS (
         SELECT * FROM dp.plot_of_sizes($1, $2, $3) WHERE of_sizes
         UNION ALL
-        SELECT row_number() OVER (ORDER BY CASE WHEN r.lower_bound ~ '^-?[0-9]+$'
-                                                THEN r.lower_bound::numeric END, r.lower_bound),
-               coalesce(regexp_replace(r.lower_bound, 'T00:00:00$', ''), '(before)'),
-               r.sum, round(r.low::numeric, 1)::float8, round(r.high::numeric, 1)::float8
-          FROM dp.range_rows AS r
-         WHERE (r.dataset, r.release) = ($1, $2) AND NOT of_sizes
-           AND r.grain = coalesce($4, (SELECT g.grain FROM dp.range_rows AS g
-                                        WHERE (g.dataset, g.release) = ($1, $2)
-                                        GROUP BY g.grain ORDER BY count(*) DESC, g.grain LIMIT 1))
+        SELECT * FROM dp.plot_of_ranges($1, $2, $3, $4) WHERE NOT of_sizes
     ), scaled AS (
         SELECT m.*, cells / nullif(greatest(max(coalesce(m.upper, m.value)) OVER (), 0), 0) AS scale
           FROM numbers AS m
@@ -1698,6 +1741,144 @@ BEGIN
                coalesce(round(greatest(s.value, 0) * s.scale)::int, 0) AS value,
                coalesce(round(greatest(s.upper, 0) * s.scale)::int, 0) AS upper) AS c
      ORDER BY s.n;
+END $$;
+CREATE FUNCTION dp.svg_text(shown text, most int) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+-- control characters have no place in XML
+RETURN replace(replace(replace(regexp_replace(
+           CASE WHEN length(shown) > most THEN left(shown, most - 1) || '…' ELSE shown END,
+           '[\x01-\x1f\ufffe\uffff]', ' ', 'g'), '&', '&amp;'), '<', '&lt;'), '>', '&gt;');
+COMMENT ON FUNCTION dp.svg_text(text, int) IS
+    'inside of dp_plot_svg: a name as text of XML, with that many characters at most';
+
+CREATE OR REPLACE FUNCTION @extschema@.dp_plot_svg(
+        dataset text, release text, path text[] DEFAULT '{}', grain text DEFAULT NULL)
+    RETURNS text LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- where the axes are, in a picture of 720 by 400
+    edge int;
+    top CONSTANT int := 64;
+    bottom int := 340;
+    rows int;
+    every int := 1; -- which of the labels are written
+    labels text[];
+    longest int;
+    slot numeric; -- the width of a row
+    "values" numeric[];
+    lowers numeric[];
+    uppers numeric[];
+    lowest numeric;
+    highest numeric;
+    step numeric; -- between the marks of the axis of numbers
+    marks int[]; -- the first and the last one, in steps
+    scale numeric;
+    zero numeric; -- where the bars begin
+    asked record; -- the release
+    of_sizes boolean;
+    are_bars boolean;
+    title text;
+    subtitle text;
+    drawn text;
+BEGIN
+    SELECT count(*), array_agg(p.label ORDER BY p.n), coalesce(max(length(p.label)), 0),
+           array_agg(p.value::numeric ORDER BY p.n), array_agg(p.lower::numeric ORDER BY p.n),
+           array_agg(p.upper::numeric ORDER BY p.n),
+           least(min(coalesce(p.lower, p.value)), 0)::numeric,
+           greatest(max(coalesce(p.upper, p.value)), 0)::numeric
+      INTO rows, labels, longest, "values", lowers, uppers, lowest, highest
+      FROM @extschema@.dp_plot($1, $2, $3, $4)
+           WITH ORDINALITY AS p (label, value, lower, upper, plot, n);
+    SELECT r.function, r.title, r.parameters ->> 'amount' AS amount INTO asked
+      FROM dp.releases AS r WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted';
+    of_sizes := asked.function = 'dp_hierarchy_release';
+    are_bars := of_sizes OR rows <= 24;
+    IF asked.amount IS NULL THEN -- there are no fewer rows than none
+        lowest := 0;
+    END IF;
+
+    -- 1, 2, 5, 10, ... so that there are five marks at most, and one at the other end
+    SELECT min(s.n) INTO step
+      FROM (SELECT f * 10::numeric ^ k AS n
+              FROM unnest('{1,2,5}'::int[]) AS f, generate_series(0, 19) AS k) AS s
+     WHERE s.n * 5 >= highest - lowest;
+    marks := ARRAY[floor(lowest / step), ceil(highest / step)];
+    IF marks[1] = marks[2] THEN
+        marks[2] := 1;
+    END IF;
+    edge := greatest(
+        50 + 7 * (SELECT max(length(to_char(step * m, 'FM999,999,999,999,999,999,999')))
+                    FROM unnest(marks) AS m), 5 * longest);
+    slot := (700 - edge) / greatest(rows, 1)::numeric;
+    IF slot < 7 * longest + 6 THEN -- they are written aslant
+        bottom := 346 - 5 * longest;
+        every := ceil(22 / slot);
+    END IF;
+    scale := (bottom - top) / (step * (marks[2] - marks[1]));
+    zero := round(bottom + marks[1] * step * scale, 1);
+
+    title := dp.svg_text(coalesce(asked.title, dataset || ', ' || release)
+                         || CASE WHEN path = '{}' THEN ''
+                                 ELSE ': ' || array_to_string(path, ', ') END, 80);
+    subtitle := CASE
+        WHEN rows = 0 THEN 'No groups'
+        WHEN of_sizes THEN 'Groups by the number of their entities'
+        WHEN asked.amount IS NULL THEN 'Rows in each range'
+        ELSE 'Sum of ' || dp.svg_text(asked.amount, 40) || ' in each range' END
+        || CASE WHEN rows = 0 THEN '' WHEN are_bars THEN ', with 90 % error bars'
+                ELSE ', with a band of 90 %' END;
+
+    SELECT CASE WHEN are_bars THEN
+               string_agg(concat_ws(E'\n',
+                   format('<rect x="%s" y="%s" width="%s" height="%s" fill="#6b9ac4"/>',
+                          round(r.x - slot * 0.4, 1), least(r.value, zero), round(slot * 0.8, 1),
+                          abs(r.value - zero)),
+                   format('<path d="M%s %sV%sm-4 0h8M%s %sh8" stroke="#222" fill="none"/>',
+                          r.x, r.lower, r.upper, r.x - 4, r.lower)), E'\n' ORDER BY r.n)
+           ELSE concat_ws(E'\n',
+               format('<polygon points="%s %s" fill="#c9daea"/>',
+                      string_agg(r.x || ',' || r.upper, ' ' ORDER BY r.n),
+                      string_agg(r.x || ',' || r.lower, ' ' ORDER BY r.n DESC)),
+               format('<polyline points="%s" stroke="#2f6193" stroke-width="1.5" fill="none"/>',
+                      string_agg(r.x || ',' || r.value, ' ' ORDER BY r.n))) END
+           || E'\n' ||
+           string_agg(CASE WHEN slot < 7 * longest + 6
+                           THEN format('<text text-anchor="end" transform="translate(%s %s) '
+                                       'rotate(-40)">%s</text>', r.x + 4, bottom + 14, r.label)
+                           ELSE format('<text x="%s" y="%s" text-anchor="middle">%s</text>',
+                                       r.x, bottom + 18, r.label) END, E'\n' ORDER BY r.n)
+               FILTER (WHERE (r.n - 1) % every = 0)
+      INTO drawn
+      FROM (SELECT b.n, b.label, round(edge + slot * (b.n - 0.5), 1) AS x,
+                   round(zero - greatest(b.value, lowest) * scale, 1) AS value,
+                   round(zero - greatest(b.lower, lowest) * scale, 1) AS lower,
+                   round(zero - greatest(b.upper, lowest) * scale, 1) AS upper
+              FROM unnest(labels, "values", lowers, uppers)
+                   WITH ORDINALITY AS b (label, value, lower, upper, n)) AS r;
+
+    RETURN concat_ws(E'\n',
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" width="720" height="400"'
+        ' font-family="sans-serif" font-size="12" fill="#222" role="img">',
+        format('<title>%s</title>', title),
+        '<rect width="720" height="400" fill="white"/>',
+        format('<text x="%s" y="24" font-size="16">%s</text>', edge, title),
+        format('<text x="%s" y="44" fill="#666">%s</text>', edge, subtitle),
+        (SELECT string_agg(format(
+                    '<path d="M%s %sH700" stroke="%s"/>'
+                    '<text x="%s" y="%s" text-anchor="end">%s</text>',
+                    edge, m.y, CASE WHEN i = 0 THEN '#222' ELSE '#ddd' END, edge - 8, m.y + 4,
+                    to_char(step * i, 'FM999,999,999,999,999,999,990')), E'\n' ORDER BY i)
+           FROM generate_series(marks[1], marks[2]) AS i
+          CROSS JOIN LATERAL (SELECT round(zero - step * i * scale, 1) AS y) AS m),
+        drawn,
+        format('<text x="%s" y="390" text-anchor="middle">%s</text>', (edge + 700) / 2,
+               CASE WHEN of_sizes THEN 'entities in a group'
+                    WHEN labels[1] ~ '^[[(]' THEN 'range'
+                    ELSE 'beginning of the range' END),
+        format('<text text-anchor="middle" transform="translate(20 %s) rotate(-90)">%s</text>',
+               (bottom + top) / 2, CASE WHEN of_sizes THEN 'groups'
+                                        ELSE dp.svg_text(coalesce(asked.amount, 'rows'), 40) END),
+        '</svg>');
 END $$;
 
 DROP FUNCTION dp.identity();

@@ -46,7 +46,36 @@ SELECT count(*) FROM dp_range_sums('ages', 'persons', '{"[0,10)","[10,20)","[2,1
 SELECT * FROM dp_plot('ages', 'v1');
 SELECT * FROM dp_plot('ages', 'v1', grain => '100');
 SELECT * FROM dp_plot('ages', 'v1', grain => 'open');
-SELECT cardinality(xpath('//s:polyline', x, '{{s,http://www.w3.org/2000/svg}}')) AS lines FROM (SELECT dp_plot_svg('ages', 'v1')::xml) AS svg (x);
+SELECT cardinality(xpath('//s:rect', x, '{{s,http://www.w3.org/2000/svg}}')) - 1 AS bars FROM (SELECT dp_plot_svg('ages', 'v1')::xml) AS svg (x);
+
+-- ranges of several lengths that lie beside each other: all of them, and many as a line
+SELECT count(*) FROM dp_range_sums('ages', 'persons', '{"[18,65)","[0,18)","[65,)"}', 1e6, name => 'uneven');
+SELECT * FROM dp_plot('ages', 'uneven');
+SELECT * FROM dp_plot('ages', 'uneven', grain => '18');
+SELECT count(*) FROM dp_range_sums('ages', 'persons', ARRAY(SELECT int8range(n, n + 1) FROM generate_series(0, 24) AS n), 1e6, name => 'many');
+SELECT cardinality(xpath('//s:rect', x, '{{s,http://www.w3.org/2000/svg}}')) - 1 AS bars,
+       cardinality(xpath('//s:polyline', x, '{{s,http://www.w3.org/2000/svg}}')) AS lines FROM (SELECT dp_plot_svg('ages', 'many')::xml) AS svg (x);
+
+-- by region
+CREATE TABLE house AS SELECT id AS house, state FROM household;
+CREATE TABLE visit AS SELECT id AS house, persons, id * 10 - 60 AS paid, timestamptz '2025-01-15 12:00+00' + id * interval '1 month' AS "when"
+  FROM household WHERE id < 8;
+SELECT dp_create_dataset('visits', 'visit', '{house}', '{state}', 'house', epsilon_budget => 1e9);
+SELECT count(*) FROM dp_region_range_sums('visits', 'persons', '{"[0,2)","[2,)"}', 1e6, name => 'by state');
+SELECT * FROM dp_plot('visits', 'by state', '{A}');
+SELECT sum(value) FROM dp_plot('visits', 'by state');
+
+-- amounts below 0, by months of the reader's clock, under a title; of rows nothing is below 0
+SET timezone = 'Europe/Berlin';
+SELECT count(*) FROM dp_range_sums('visits', 'when', '{"[2025-02-01,2025-03-01)","[2025-08-01,2025-09-01)"}'::tstzrange[], '1 hour', 1e6, amount => 'paid', min_amount => -100, max_amount => 100, name => 'paid');
+CALL dp_describe_release('visits', 'paid', 'What was <paid>');
+SELECT * FROM dp_plot('visits', 'paid');
+RESET timezone;
+SELECT (xpath('/s:svg/s:title/text()', x, '{{s,http://www.w3.org/2000/svg}}'))[1] AS title,
+       (xpath('//s:text[contains(., "Sum")]/text()', x, '{{s,http://www.w3.org/2000/svg}}'))[1] AS what,
+       xpath('//s:rect/@height', x, '{{s,http://www.w3.org/2000/svg}}') AS heights,
+       xpath('//s:text[@text-anchor="end" and @x]/text()', x, '{{s,http://www.w3.org/2000/svg}}') AS marks
+  FROM (SELECT dp_plot_svg('visits', 'paid')::xml) AS svg (x);
 
 -- for everyone who may read the release
 CREATE ROLE dp_test_reader;
@@ -66,4 +95,5 @@ SELECT * FROM error_of($$SELECT dp_plot('firms', 'v1', '{nowhere}')$$);
 SELECT * FROM error_of($$SELECT dp_plot('firms', 'v1', grain => 'day')$$);
 SELECT * FROM error_of($$SELECT dp_plot('ages', 'v1', '{A}')$$);
 SELECT * FROM error_of($$SELECT dp_plot('ages', 'v1', grain => 'day')$$);
+SELECT * FROM error_of($$SELECT dp_plot('visits', 'by state', '{Z}')$$);
 -- needs: xml

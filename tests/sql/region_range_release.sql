@@ -66,7 +66,7 @@ SELECT c.certificate #> '{release,regions_per_level}' AS regions, c.certificate 
   FROM (SELECT dp_certificate('people', 'ages')) AS c (certificate);
 CALL dp_create_view('people', 'ages_by_county', 'ages');
 SELECT level_name, region, lower_bound, upper_bound FROM ages_by_county WHERE level = 1 AND upper_bound = 10 ORDER BY region;
-SELECT * FROM error_of($$SELECT dp_plot('people', 'ages')$$);
+SELECT count(*) AS ranges, min(label) AS first FROM dp_plot('people', 'ages');
 SELECT * FROM error_of($$SELECT dp_region_range_release('people', 'ages', '[0,99)', 0.1, name => 'ages', delta => 1e-9)$$);
 -- in a publication, whose cost is told before
 SELECT epsilon_exact, epsilon_sum FROM dp_plan_cost('people', '[{"function": "dp_region_range_release", "bins_column": "ages", "bounds": "[0,100)", "epsilon": 1}]');

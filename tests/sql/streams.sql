@@ -255,7 +255,8 @@ SELECT code FROM error_of($$SELECT dp_stream_tick('events', 'column')$$);
 ROLLBACK;
 -- a dataset of streams alone
 SELECT * FROM error_of($$CALL dp_create_view('events', 'all_ticks')$$);
-SELECT * FROM error_of($$SELECT dp_plot('events', 'column')$$);
+SELECT count(*) = (SELECT count(*) FROM dp.stream_ticks WHERE (dataset, stream) = ('events', 'column')) AS drawn FROM dp_plot('events', 'column');
+SELECT * FROM error_of($$SELECT dp_plot('events', 'column', grain => 'day')$$);
 SELECT round(count)::bigint AS count FROM dp_stream_tick('events', 'column') ORDER BY tick;
 ALTER TABLE event RENAME TO old_event;
 CREATE TABLE event (LIKE old_event); -- where its columns have other numbers

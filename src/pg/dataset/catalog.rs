@@ -9,7 +9,7 @@ use crate::pg::ledger::account::{Account, ChargedPart, Promise};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, as_reader, may_read_some};
 use crate::pg::server::select::as_of_now;
-use crate::pg::server::state::{current_role, workers_of_session};
+use crate::pg::server::state::{current_database, current_role, workers_of_session};
 use crate::pg::values::bound::not_chosen;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -23,6 +23,8 @@ pub(crate) struct Dataset {
     pub(crate) id: i64,
     pub(crate) name: String,
     pub(crate) owner: Oid,
+    /// Whether the role that declared it is gone, or has another name: then a superuser is the owner.
+    is_orphaned: bool,
     /// Those that the current role may use, its own first; none for the owner.
     grants: Vec<Grant>,
     /// What releases read.
@@ -35,6 +37,8 @@ pub(crate) struct Dataset {
     bound: RowsBound,
     /// Of all these tables, when they were declared or last confirmed.
     fingerprint: String,
+    /// Whether that was in this database.
+    is_of_here: bool,
 }
 
 /// What lets a role release that does not own the dataset.
@@ -134,7 +138,8 @@ impl Dataset {
                     d.hierarchy, d.size_column, d.privacy_unit, \
                     coalesce(d.max_rows_per_unit, {}, b.value::int), d.fingerprint, \
                     d.leaves, c.counted_at IS NOT NULL, d.period_column, d.period_type, \
-                    d.groups_per_unit, d.regions, d.other_region, d.max_rows_per_unit IS NULL \
+                    d.groups_per_unit, d.regions, d.other_region, d.max_rows_per_unit IS NULL, \
+                    pg_get_userbyid(d.owner) <> d.owner_name, d.database \
                FROM dp.dataset AS d LEFT JOIN dp.leaf_count AS c ON c.dataset = d.id \
                LEFT JOIN dp.chosen_bound AS b \
                       ON b.dataset = d.id AND b.bound = 'max_rows_per_unit' \
@@ -177,12 +182,14 @@ impl Dataset {
                 id: row.get(1).unwrap_or_default(),
                 name: name.to_string(),
                 owner: row.get(2).unwrap_or(Oid::INVALID),
+                is_orphaned: row.get(19).unwrap_or(true),
                 grants: Vec::new(),
                 source,
                 counted,
                 has_leaves: row.get(12).unwrap_or(false),
                 bound,
                 fingerprint: row.get(10).unwrap_or_default(),
+                is_of_here: row.get::<Oid>(20) == Some(current_database()),
             });
             Ok(())
         })?;
@@ -237,10 +244,25 @@ impl Dataset {
         Ok(allowing.map(|grant| grant.role))
     }
 
+    /// The role that reads: see [`Source::reader`].
+    ///
+    /// Error: its owner is gone, by whose rights it was declared. A superuser who stands in may read
+    /// everything.
+    fn reader(&self) -> Result<Oid> {
+        if !self.is_orphaned {
+            return self.source.reader(self.owner);
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("the role that owned dataset \"{}\" was renamed or dropped", self.name),
+        )
+        .set_hint("Nothing was spent. A superuser makes it his own: dp_confirm_dataset."))
+    }
+
     /// Every leaf region's path with its public number of groups; None where only private rows
     /// tell.
     pub(crate) fn groups_per_leaf(&self) -> Result<Option<Vec<(Vec<String>, u64)>>> {
-        as_reader(self.source.reader(self.owner)?, || self.source.groups_per_leaf())
+        as_reader(self.reader()?, || self.source.groups_per_leaf())
     }
 
     /// Refuses to store under the dataset's name what a caller has counted who cannot have counted
@@ -275,7 +297,7 @@ impl Dataset {
             .set_hint("Its owner counts them: CALL dp_count_leaves."));
         }
         // locks the tables, so that what is found now holds for the reading
-        let reader = self.source.reader(self.owner)?;
+        let reader = self.reader()?;
         let workers = workers_of_session();
         as_reader(reader, || {
             self.check_unchanged()?;
@@ -328,6 +350,16 @@ impl Dataset {
 
     fn check_unchanged(&self) -> Result<()> {
         let now = as_of_now(|| self.source.fingerprint_with(self.counted.as_ref()))?;
+        if !self.is_of_here {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("dataset \"{}\" was declared in another database", self.name),
+            )
+            .set_hint(
+                "Nothing was spent. This one is a copy of it, or was restored: what is released here \
+                 is not taken off the budget there. Its owner confirms it with dp_confirm_dataset.",
+            ));
+        }
         if self.is_unchanged(&now) {
             return Ok(());
         }

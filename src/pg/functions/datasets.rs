@@ -10,7 +10,7 @@ use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
 use crate::pg::server::relations::relation_exists;
 use crate::pg::server::roles::{acts_for, role_name};
-use crate::pg::server::state::current_role;
+use crate::pg::server::state::{current_database, current_role};
 use crate::pg::values::bound::{Bound, no_auto};
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
@@ -89,10 +89,10 @@ fn dp_create_dataset(
                 groups, groups_name, group_key, hierarchy, size_column, privacy_unit, \
                 max_rows_per_unit, fingerprint, epsilon_budget, delta_budget, smallest_charge, \
                 leaves, leaves_name, period_column, period_type, groups_per_unit, \
-                regions, regions_name, other_region, summits) \
+                regions, regions_name, other_region, summits, database) \
          VALUES ($1, $2, pg_get_userbyid($2), $3, $3::regclass::text, $4, $4::regclass::text, \
                  $5, $6, $7, $8, $9, $10, $11::numeric, $12::numeric, $11::numeric * 0.0001, \
-                 $13, $13::regclass::text, $14, $15, $16, $17, $17::regclass::text, $18, '') \
+                 $13, $13::regclass::text, $14, $15, $16, $17, $17::regclass::text, $18, '', $19) \
          ON CONFLICT (name) WHERE dropped_at IS NULL DO NOTHING RETURNING id",
         &[
             name.into(),
@@ -113,6 +113,7 @@ fn dp_create_dataset(
             groups_per_unit.into(),
             regions.into(),
             other.into(),
+            current_database().into(),
         ],
         |_| Ok(()),
     )?;
@@ -305,7 +306,7 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
                 groups = $4, groups_name = $4::regclass::text, owner = $5, \
                 owner_name = pg_get_userbyid($5), \
                 leaves = $6, leaves_name = $6::regclass::text, \
-                regions = $7, regions_name = $7::regclass::text WHERE id = $1",
+                regions = $7, regions_name = $7::regclass::text, database = $8 WHERE id = $1",
         &[
             dataset.id.into(),
             fingerprint.into(),
@@ -314,6 +315,7 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
             dataset.owner.into(),
             leaves.into(),
             regions.into(),
+            current_database().into(),
         ],
         |_| Ok(()),
     )?;

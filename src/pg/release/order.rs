@@ -16,6 +16,7 @@ use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise, SealedRows
 use crate::pg::ledger::publication;
 use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
+use crate::pg::server::relations::lock_catalogs;
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
 use crate::work::apart;
@@ -125,6 +126,7 @@ impl<'a> Asked<'a> {
         // what is checked is what is read: what is committed now, whatever the transaction's
         // snapshot
         as_of_now(|| {
+            lock_catalogs();
             let reader = dataset.check_source()?;
             let (mechanism, reading) = as_reader(reader, || prepare(&dataset.source))?;
             let part = as_reader(reader, || dataset.charged_part())?;

@@ -2,19 +2,28 @@
 
 use super::roles::as_catalog_owner;
 use super::select::{SqlRow, as_of_now, read_rows};
-use super::state::{Command, own_command};
+use super::state::{Command, is_in_recovery, own_command};
 use crate::pg::errors::{Result, error, internal};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::SpiHeapTupleData;
 use std::cell::Cell;
 
-/// Runs a statement on the catalog and reads its first row.
+/// Runs a statement on the catalog and reads its first row. It may write.
+///
+/// Error: the server is a standby.
 pub(crate) fn execute<T>(
     sql: &str,
     arguments: &[DatumWithOid],
     read: impl FnOnce(&SpiHeapTupleData) -> std::result::Result<T, pgrx::spi::Error>,
 ) -> Result<Option<T>> {
+    if is_in_recovery() {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            "a standby server cannot write to pg_dp's tables",
+        )
+        .set_hint("Do it on the primary; stored releases can be read here."));
+    }
     check_version()?;
     as_catalog_owner(|| {
         Spi::connect_mut(|client| {

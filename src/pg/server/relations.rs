@@ -24,7 +24,62 @@ pub(crate) fn relation_exists(oid: Oid) -> bool {
     unsafe { pg_sys::get_rel_relkind(oid) != 0 }
 }
 
-/// Locks a relation until the end of the transaction; None if there is none.
+/// What PostgreSQL looks into when it prints, compares or fetches a value, or reads a relation's
+/// description anew.
+const CATALOGS: [&CStr; 24] = [
+    c"pg_am",
+    c"pg_amop",
+    c"pg_amproc",
+    c"pg_attrdef",
+    c"pg_attribute",
+    c"pg_authid",
+    c"pg_class",
+    c"pg_collation",
+    c"pg_constraint",
+    c"pg_database",
+    c"pg_enum",
+    c"pg_index",
+    c"pg_language",
+    c"pg_namespace",
+    c"pg_opclass",
+    c"pg_operator",
+    c"pg_opfamily",
+    c"pg_proc",
+    c"pg_range",
+    c"pg_rewrite",
+    c"pg_tablespace",
+    c"pg_trigger",
+    c"pg_ts_config",
+    c"pg_type",
+];
+
+/// Locks the catalogs that a row's value may have PostgreSQL look into, until the end of the
+/// transaction. Any role can hold them up, as `CREATE RULE` locks before it refuses: who has the lock
+/// does not wait for it, so that no wait, nor a full table of locks, tells what was read after this.
+pub(crate) fn lock_catalogs() {
+    for catalog in CATALOGS {
+        in_pg_catalog(catalog).into_iter().for_each(lock_with_indexes);
+    }
+}
+
+fn lock_with_indexes(relation: Oid) {
+    // SAFETY: what is opened is closed here, and the list is one of numbers.
+    unsafe {
+        let relation = pg_sys::try_relation_open(relation, SHARE);
+        if relation.is_null() {
+            return;
+        }
+        let indexes = pg_sys::RelationGetIndexList(relation);
+        for n in 0..pg_sys::list_length(indexes) {
+            pg_sys::LockRelationOid(pg_sys::list_nth_oid(indexes, n), SHARE);
+        }
+        pg_sys::list_free(indexes);
+        pg_sys::relation_close(relation, KEEP_LOCK);
+    }
+}
+
+/// Locks a relation, and that of its long values, until the end of the transaction; None if there is
+/// none.
 pub(crate) fn describe(oid: Oid) -> Option<Described> {
     // SAFETY: what is opened is closed here, and nothing is kept that points into it. Its schema
     // exists, as the relation is locked.
@@ -45,7 +100,9 @@ pub(crate) fn describe(oid: Oid) -> Option<Described> {
             schema: schema.to_string_lossy().into_owned(),
             name: name.to_string_lossy().into_owned(),
         };
+        let of_long_values = class.reltoastrelid;
         pg_sys::relation_close(relation, KEEP_LOCK);
+        lock_with_indexes(of_long_values);
         Some(described)
     }
 }

@@ -2,6 +2,10 @@
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
+use std::ffi::CStr;
+use std::fs::metadata;
+use std::os::unix::fs::MetadataExt;
+use std::time::UNIX_EPOCH;
 
 /// A command of this session, told apart from all that it runs before or after: by when its statement
 /// began, the transaction's number, and how many commands wrote in it before.
@@ -42,8 +46,9 @@ pub(super) fn is_running(process: i32) -> bool {
     unsafe { !pg_sys::BackendPidGetProc(process).is_null() }
 }
 
-/// Which server, timeline, database and installation this is: another one after a restore, a
-/// promotion, or where the extension was created anew. For a process that may write.
+/// Which server, timeline, database, installation and data directory this is: another one after a
+/// restore, a promotion, in a copy, or where the extension was created anew. For a process that may
+/// write.
 pub(crate) fn own_identity() -> String {
     // SAFETY: reads shared memory that every process has, in the way that is meant for it, and looks
     // the extension up. The timeline is that which is written now; the control file tells that of
@@ -52,8 +57,19 @@ pub(crate) fn own_identity() -> String {
         let server = pg_sys::GetSystemIdentifier();
         let timeline = pg_sys::GetWALInsertionTimeLine();
         let extension = pg_sys::get_extension_oid(c"pg_dp".as_ptr(), true).to_u32();
-        format!("{server}/{timeline:08X}/{}/{extension}", current_database().to_u32())
+        let directory = own_directory();
+        format!("{server}/{timeline:08X}/{}/{extension}/{directory}", current_database().to_u32())
     }
+}
+
+/// Which data directory this is: a copy of it is another. By its number, and when it was made where the
+/// file system knows that.
+fn own_directory() -> String {
+    // SAFETY: a string that is set when the server starts, and ends with a zero.
+    let path = unsafe { CStr::from_ptr(pg_sys::DataDir) };
+    let Ok(directory) = metadata(&*path.to_string_lossy()) else { return String::new() };
+    let made = directory.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    format!("{}-{}", directory.ino(), made.map_or(0, |made| made.as_nanos()))
 }
 
 /// Whether the transaction may not write.

@@ -154,6 +154,8 @@ fn take_signals() {
 
 /// Settings that the work relies on, whatever the database's or the role's defaults are.
 fn settle() {
+    // what ALTER DATABASE ... SET role has made it
+    set(c"role", c"none");
     set(c"search_path", c"pg_catalog, pg_temp");
     set(c"default_transaction_isolation", c"read committed");
     set(c"default_transaction_read_only", c"off");
