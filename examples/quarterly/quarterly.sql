@@ -9,11 +9,15 @@ LANGUAGE plpgsql AS $$
 DECLARE
     quarter CONSTANT text := to_char(day, 'YYYY "Q"Q');
     period CONSTANT text := daterange(date_trunc('quarter', day)::date, (date_trunc('quarter', day) + interval '3 months')::date);
+    months CONSTANT jsonb := (
+        SELECT jsonb_agg(daterange(m::date, (m + interval '1 month')::date))
+          FROM generate_series(lower(period::daterange), upper(period::daterange) - 1, interval '1 month') AS m);
     -- each release is named after the quarter, as 2026 Q1, or 2026 Q1 ages; where the dataset has a period_column it is
-    -- of the quarter's rows, unless it has a period of its own
+    -- of the quarter's rows, unless it has a period of its own; ranges may be the months of the quarter
     releases CONSTANT jsonb := (
         SELECT jsonb_agg(CASE WHEN d.period_column IS NULL THEN '{}' ELSE jsonb_build_object('period', period) END
-                         || release || jsonb_build_object('name', concat_ws(' ', quarter, release ->> 'name')) ORDER BY position)
+                         || release || CASE release ->> 'ranges' WHEN 'months' THEN jsonb_build_object('ranges', months) ELSE '{}' END
+                         || jsonb_build_object('name', concat_ws(' ', quarter, release ->> 'name')) ORDER BY position)
           FROM quarterly LEFT JOIN dp.datasets AS d ON d.name = release ->> 'dataset');
     problems text;
 BEGIN

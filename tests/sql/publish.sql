@@ -210,11 +210,13 @@ SET client_min_messages = warning;
 SELECT * FROM error_of($$CALL publish_quarter('2013-02-04')$$);
 SELECT dp_create_dataset('dated', 'person', '{id}', '{state}', 'household', epsilon_budget => 3, period_column => 'born');
 INSERT INTO quarterly
-SELECT n, jsonb_build_object('epsilon', 0.5, 'max_size', 50) || release::jsonb
+SELECT n, CASE WHEN release ~ 'range_sums' THEN '{}' ELSE '{"max_size": 50}'::jsonb END || '{"epsilon": 0.5}' || release::jsonb
   FROM unnest(ARRAY['{"dataset": "dated"}', '{"dataset": "dated", "name": "own", "period": "[2013-01-02,2013-02-01)"}',
-                    '{"dataset": "dated", "name": "all", "period": null}', '{"dataset": "many"}']) WITH ORDINALITY AS r (release, n);
+                    '{"dataset": "dated", "name": "all", "period": null}', '{"dataset": "many"}',
+                    '{"dataset": "dated", "name": "months", "function": "dp_range_sums", "value_column": "born", "bin_width": "1 day", "ranges": "months"}']) WITH ORDINALITY AS r (release, n);
 CALL publish_quarter('2013-05-04');
 SELECT dataset, name, parameters ->> 'period' AS period FROM dp.releases WHERE publication = '2013 Q2' ORDER BY dataset, name;
+SELECT lower_bound, upper_bound FROM dp.range_rows WHERE release = '2013 Q2 months' ORDER BY lower_bound;
 RESET client_min_messages;
 SELECT entries, whole FROM dp_verify_ledger();
 SELECT dp_revoke('large', 'dp_test_reader');

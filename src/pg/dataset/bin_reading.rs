@@ -115,6 +115,11 @@ impl Source {
                      ::bigint, 0, 200), with bounds of your own, for dp_range_release."
                 )
             }
+            pg_sys::TEXTOID => format!(
+                "Words have no ranges. Have a stored column of integers that is generated from it, \
+                 such as array_position('{{a,b}}', {}).",
+                quote_identifier(column)
+            ),
             _ => {
                 "Ask an integer column with int8range[], a date with daterange[], a timestamp with \
                   tsrange[], a timestamptz with tstzrange[]."

@@ -38,7 +38,8 @@ impl Source {
             if entities.column(argument, name)?.family() != pg_sys::INT8OID {
                 return Err(invalid(
                     format!("{argument}: column \"{name}\" is not of an integer type"),
-                    "Store a column of integers that is generated from it, such as floor(x * 10).",
+                    "Store a column of integers that is generated from it: floor(x * 10) of a number, \
+                     d - date '2000-01-01' of a date, array_position('{a,b}', t) of words.",
                 ));
             }
         }

@@ -64,20 +64,25 @@ impl Source {
         Ok(HiddenLeaves { tree, numbers, leaves, rows: SealedRows::new(rows) })
     }
 
-    /// Error: groups are private, and the public table of regions has none, but for that of all others.
+    /// Error: the public table of groups, or where groups are private that of regions, has no region but
+    /// that of all others. Perhaps it is not filled yet.
     pub(crate) fn check_has_regions(&self, regions_per_level: &[usize]) -> Result<()> {
-        let Some(hidden) = &self.hidden else { return Ok(()) };
-        let others = usize::from(hidden.other.is_some());
-        if regions_per_level.last().is_none_or(|lowest| *lowest > others) {
+        let others = self.hidden.as_ref().is_some_and(|hidden| hidden.other.is_some());
+        if regions_per_level.last().is_none_or(|lowest| *lowest > usize::from(others)) {
             return Ok(());
         }
+        let (table, hint) = match self.hidden {
+            None => ("groups", "Nothing was spent. Fill it first."),
+            Some(_) => (
+                "regions",
+                "Nothing was spent. Fill it with what is public, or with what dp_find_regions finds.",
+            ),
+        };
         Err(error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            "the table of regions has no rows: there are no regions",
+            format!("the table of {table} has no rows: there are no regions"),
         )
-        .set_hint(
-            "Nothing was spent. Fill it with what is public, or with what dp_find_regions finds.",
-        ))
+        .set_hint(hint))
     }
 
     /// SELECT the names of a region, then the size of a group: of rows that are groups.

@@ -168,12 +168,7 @@ impl Source {
         let depth = depth - within.len();
         let (tree, numbers) = Tree::from_leaves(depth, below(within, regions)).map_err(internal)?;
         let tree = tree.moved_below(within);
-        if tree.leaves().is_empty() {
-            return Err(invalid(
-                "the table of groups has no rows: there are no regions",
-                "Nothing was spent.",
-            ));
-        }
+        self.check_has_regions(&[tree.leaves().len()])?;
         let mut places = vec![0; numbers.len()];
         for (leaf, number) in numbers.into_iter().enumerate() {
             places[number as usize] = leaf;

@@ -75,8 +75,9 @@ fn dp_grant(
              granted_at = clock_timestamp(), granted_by = excluded.granted_by, \
              require_name = excluded.require_name, period_limit = excluded.period_limit, \
              delta_limit = excluded.delta_limit \
-         RETURNING CASE WHEN a.epsilon_spent >= a.epsilon_limit \
-                        THEN pg_catalog.trim_scale(a.epsilon_spent)::text END",
+         RETURNING (SELECT ARRAY[trim_scale(a.epsilon_spent), trim_scale(d.smallest_charge)]::text[] \
+                      FROM dp.dataset AS d \
+                     WHERE d.id = a.dataset AND a.epsilon_limit - a.epsilon_spent < d.smallest_charge)",
         &[
             dataset.id.into(),
             role.into(),
@@ -86,11 +87,12 @@ fn dp_grant(
             period_limit.into(),
             delta_limit.into(),
         ],
-        |row| row.get::<String>(1),
+        |row| row.get::<Vec<String>>(1),
     )?;
-    if let Some(spent) = used_up.flatten() {
+    if let Some([spent, smallest]) = used_up.flatten().as_deref() {
         pgrx::notice!(
-            "role {} has spent epsilon {spent} of dataset \"{}\": this limit leaves it nothing",
+            "role {} has spent epsilon {spent} of dataset \"{}\": this limit leaves it less than the \
+             smallest charge, {smallest}",
             role_name(role),
             dataset.name,
         );
