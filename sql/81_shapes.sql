@@ -336,8 +336,8 @@ CREATE FUNCTION dp.create_view(dataset text, view_name text, release text, schem
     RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own CONSTANT text[] := '{release,released_at,level,level_name,is_leaf,region,size,groups,
-                             entities,size_band,size_band_order}';
+    own text[] := '{release,released_at,level,level_name,is_leaf,region,size,groups,
+                    entities,size_band,size_band_order}';
     target text[];
     hierarchy text[];
     taken text[];
@@ -347,6 +347,7 @@ DECLARE
     alike boolean;
     function text;
     value_type text;
+    by_region boolean;
 BEGIN
     IF dataset IS NULL OR view_name IS NULL THEN
         RAISE '% must not be NULL', CASE WHEN dataset IS NULL THEN 'dataset' ELSE 'view_name' END
@@ -427,21 +428,10 @@ BEGIN
             target[1], target[2], value_type::regtype, dataset, release);
         RETURN;
     END IF;
-    IF value_type IS NOT NULL THEN
-        EXECUTE format(
-            'CREATE VIEW %1$I.%2$I AS
-             SELECT s.release, %6$s s.grain, s.lower_bound::%3$s, s.upper_bound::%3$s, s.sum,
-                    s.stddev, s.low, s.high
-               FROM dp.%7$I AS s WHERE s.dataset = %4$L AND %5$s',
-            target[1], target[2], value_type::regtype, dataset,
-            CASE WHEN release IS NOT NULL THEN format('s.release = %L', release)
-                 ELSE format('s.release IN (SELECT r.name FROM dp.releases AS r WHERE r.dataset = %L '
-                             'AND r.parameters ->> ''value_type'' = %L)', dataset, value_type) END,
-            CASE WHEN function LIKE 'dp_region_range_%'
-                 THEN 's.level, s.level_name, s.region, s.path,' ELSE '' END,
-            CASE WHEN function LIKE 'dp_region_range_%' THEN 'region_range_rows'
-                 ELSE 'range_rows' END);
-        RETURN;
+    by_region := coalesce(function LIKE 'dp_region_range_%', false);
+    IF by_region THEN
+        own := '{release,released_at,level,level_name,region,path,grain,lower_bound,upper_bound,
+                 sum,stddev,low,high}';
     END IF;
 
     -- Another dataset may have had the name, with other levels, or the same ones in other places.
@@ -450,8 +440,16 @@ BEGIN
            coalesce(bool_and(l.lowest = l.highest) AND count(DISTINCT l.lowest) = count(*), true)
       INTO hierarchy, places, alike
       FROM (SELECT r.level_name, min(r.level) AS highest, max(r.level) AS lowest
-              FROM dp.release_regions AS r
-             WHERE r.dataset = $1 AND (r.release = $3 OR $3 IS NULL) AND r.level > 0
+              FROM (SELECT a.release, a.level_name, a.level FROM dp.release_regions AS a
+                     WHERE a.dataset = $1 AND NOT by_region
+                    UNION ALL
+                    SELECT a.release, a.level_name, a.level FROM dp.region_range_rows AS a
+                     WHERE (a.dataset, a.release) = ($1, $3) AND function = 'dp_region_range_sums'
+                    UNION ALL
+                    SELECT a.release, a.level_name, a.level FROM dp.release_region_ranges AS a
+                     WHERE (a.dataset, a.release) = ($1, $3)
+                       AND function = 'dp_region_range_release') AS r
+             WHERE (r.release = $3 OR $3 IS NULL) AND r.level > 0
              GROUP BY r.level_name) AS l;
     taken := own || hierarchy;
     FOR level IN 1 .. cardinality(hierarchy) LOOP
@@ -469,6 +467,23 @@ BEGIN
                  ELSE 's.path[(h.levels ->> %3$L)::integer] AS %2$I, ' END,
             places[level], level_column, hierarchy[level]);
     END LOOP;
+
+    IF value_type IS NOT NULL THEN
+        EXECUTE format(
+            'CREATE VIEW %1$I.%2$I AS
+             SELECT s.release, n.released_at, %5$s s.grain, s.lower_bound::%3$s,
+                    s.upper_bound::%3$s, s.sum, s.stddev, s.low, s.high
+               FROM dp.%6$I AS s
+               JOIN dp.releases AS n ON (n.dataset, n.name) = (s.dataset, s.release)
+              WHERE s.dataset = %4$L AND %7$s',
+            target[1], target[2], value_type::regtype, dataset,
+            CASE WHEN by_region THEN 's.level, s.level_name, ' || level_columns
+                                     || 's.region, s.path, ' END,
+            CASE WHEN by_region THEN 'region_range_rows' ELSE 'range_rows' END,
+            CASE WHEN release IS NULL THEN format('n.parameters ->> ''value_type'' = %L', value_type)
+                 ELSE format('s.release = %L', release) END);
+        RETURN;
+    END IF;
 
     EXECUTE format(
         'CREATE VIEW %I.%I AS

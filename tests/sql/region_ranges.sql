@@ -44,6 +44,8 @@ SELECT level, level_name, region, path, grain, lower_bound, upper_bound FROM dp.
 SELECT name, function, parameters - 'ranges' AS parameters FROM dp.releases WHERE dataset = 'people';
 CALL dp_create_view('people', 'ages', 'adds up');
 SELECT level_name, region, lower_bound, upper_bound FROM ages WHERE level = 1 AND upper_bound = 10 ORDER BY region;
+SELECT column_name FROM information_schema.columns WHERE table_name = 'ages' ORDER BY ordinal_position;
+SELECT bool_and(path = array_remove(ARRAY[state, county], NULL)) AS columns_are_of_the_path, count(released_at) = count(*) AS dated FROM ages;
 CALL dp_set_status('people', 'adds up', 'retracted');
 SELECT count(*) AS shown FROM dp.region_range_rows WHERE release = 'adds up';
 CALL dp_publish('by region', '[{"function": "dp_region_range_sums", "dataset": "people", "value_column": "age", "ranges": ["[0,18)", "[18,)"], "epsilon": 2, "budget_shares": [0.2, 0.3, 0.5]}]');
