@@ -1622,6 +1622,15 @@ CREATE OR REPLACE VIEW dp.check_private WITH (security_invoker) AS
                          SELECT * FROM dp.private_relations(d.private_groups, d.groups)) AS p
      GROUP BY d.dataset, p.relid;
 
+CREATE FUNCTION dp.plot_time(bound text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN bound ~ '^[0-9]{4}-[0-9-]{5}T[0-9:]{8}(\.[0-9]+)?\+00:00$'
+            THEN concat(to_char(bound::timestamptz, 'YYYY-MM-DD"T"HH24:MI:SS'),
+                        substring(bound FROM '\.[0-9]+'), to_char(bound::timestamptz, 'TZH:TZM'))
+            ELSE bound END;
+COMMENT ON FUNCTION dp.plot_time(text) IS
+    'inside of dp_plot: a time in UTC as the session''s clock tells it, and whatever else as it is';
+
 CREATE FUNCTION dp.plot_of_ranges(dataset text, release text, path text[], grain text)
     RETURNS TABLE (n bigint, label text, value float8, lower float8, upper float8)
     LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 25 SET search_path = pg_catalog, pg_temp
@@ -1653,14 +1662,8 @@ AS $$
                    WHEN (SELECT bool_and(a.is_apart) FROM neighbours AS a) THEN p.grain
                    ELSE (SELECT g.grain FROM of_release AS g
                           GROUP BY g.grain ORDER BY count(*) DESC, g.grain LIMIT 1) END)
-    ), shown AS ( -- times with a zone as the reader's clock tells them
-        SELECT c.*, CASE WHEN c.begin ~ z.in_utc THEN to_char(c.begin::timestamptz, z.format)
-                         ELSE c.begin END AS since,
-               CASE WHEN c."end" ~ z.in_utc THEN to_char(c."end"::timestamptz, z.format)
-                    ELSE c."end" END AS until
-          FROM chosen AS c,
-               (VALUES ('^[0-9]{4}-[0-9-]{5}T[0-9:]{8}\+00:00$', 'YYYY-MM-DD"T"HH24:MI:SSTZH:TZM'))
-                   AS z (in_utc, format)
+    ), shown AS (
+        SELECT c.*, dp.plot_time(c.begin) AS since, dp.plot_time(c."end") AS until FROM chosen AS c
     )
     SELECT row_number() OVER (ORDER BY s.begin IS NOT NULL, s.first, s.begin, s.past, s."end"),
            CASE WHEN s.grain <> 'open' AND l.is_one THEN l.since
@@ -1796,7 +1799,8 @@ DECLARE
     subtitle text;
     drawn text;
 BEGIN
-    SELECT count(*), array_agg(p.label ORDER BY p.n), coalesce(max(length(p.label)), 0),
+    SELECT count(*), array_agg(dp.svg_text(p.label, 28) ORDER BY p.n),
+           coalesce(least(max(length(p.label)), 28), 0),
            array_agg(p.value::numeric ORDER BY p.n), array_agg(p.lower::numeric ORDER BY p.n),
            array_agg(p.upper::numeric ORDER BY p.n),
            least(min(coalesce(p.lower, p.value)), 0)::numeric,
@@ -1836,7 +1840,7 @@ BEGIN
                          || CASE WHEN path = '{}' THEN ''
                                  ELSE ': ' || array_to_string(path, ', ') END, 80);
     subtitle := CASE
-        WHEN rows = 0 THEN 'No groups'
+        WHEN rows = 0 THEN CASE WHEN of_sizes THEN 'No groups' ELSE 'Nothing yet' END
         WHEN of_sizes THEN 'Groups by the number of their entities'
         WHEN asked.amount IS NULL THEN 'Rows in each range'
         ELSE 'Sum of ' || dp.svg_text(asked.amount, 40) || ' in each range' END

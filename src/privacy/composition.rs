@@ -227,14 +227,15 @@ mod tests {
         }
     }
 
-    /// delta of all together is 1 less the product of what is left by each failure and by the rest.
     /// So many that the lattice would take minutes: the zCDP bound stands in.
     #[test]
     fn a_million_responses_are_not_put_on_a_lattice() {
         let loss = pure(&vec![1e-6; 1_000_000]);
         assert!(responses(&loss, CELLS).is_none());
         assert_eq!(composed_epsilon(&loss, 1e-9), zcdp_epsilon(loss.rho(), 1e-9));
-        // as many as there is work for, and with Gaussian noise
+        let gaussian = PrivacyLoss::of_all([pure(&vec![1e-6; 1_000_000]), gaussian(&[9.0])]);
+        assert_eq!(composed_epsilon(&gaussian, 1e-9), zcdp_epsilon(gaussian.rho(), 1e-9));
+        // as many as there is work for
         for count in [1 << 10, 12_000] {
             let loss = pure(&vec![1.0 / f64::from(count); count as usize]);
             let exact = composed_epsilon(&loss, 1e-9).unwrap();
@@ -242,6 +243,7 @@ mod tests {
         }
     }
 
+    /// delta of all together is 1 less the product of what is left by each failure and by the rest.
     #[test]
     fn failures_take_their_part_of_delta() {
         let failing =

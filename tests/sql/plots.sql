@@ -70,7 +70,12 @@ SET timezone = 'Europe/Berlin';
 SELECT count(*) FROM dp_range_sums('visits', 'when', '{"[2025-02-01,2025-03-01)","[2025-08-01,2025-09-01)"}'::tstzrange[], '1 hour', 1e6, amount => 'paid', min_amount => -100, max_amount => 100, name => 'paid');
 CALL dp_describe_release('visits', 'paid', 'What was <paid>');
 SELECT * FROM dp_plot('visits', 'paid');
+SELECT count(*) FROM dp_range_sums('visits', 'when', '{"[2025-02-15 12:00:00.5+00,2025-02-15 12:00:01+00)","[2025-02-15 12:00:01+00,2025-02-15 12:01+00)"}'::tstzrange[], '500 ms', 1e6, name => 'fine');
+SELECT label FROM dp_plot('visits', 'fine');
 RESET timezone;
+-- long labels are cut
+SELECT (xpath('//s:rect[2]/@y', x, '{{s,http://www.w3.org/2000/svg}}'))[1] AS top, (xpath('//s:text[contains(., "…")]/text()', x, '{{s,http://www.w3.org/2000/svg}}'))[1] AS label
+  FROM (SELECT dp_plot_svg('visits', 'fine')::xml) AS svg (x);
 SELECT (xpath('/s:svg/s:title/text()', x, '{{s,http://www.w3.org/2000/svg}}'))[1] AS title,
        (xpath('//s:text[contains(., "Sum")]/text()', x, '{{s,http://www.w3.org/2000/svg}}'))[1] AS what,
        xpath('//s:rect/@height', x, '{{s,http://www.w3.org/2000/svg}}') AS heights,

@@ -103,7 +103,7 @@ SELECT e.code, count(*) FROM generate_series(1, 5) AS i, error_of(format($$SELEC
 ALTER TABLE dp.release_region DROP CONSTRAINT broken;
 SELECT attempts FROM dp.unstored_charges;
 SELECT * FROM error_of($$SELECT asked('often')$$);
--- a server that was restored or promoted may not know what was shown; what is charged must be what is measured
+-- a server that was restored, promoted or copied may not know what was shown; what is charged must be what is measured
 UPDATE dp.release SET attempts = 1 WHERE name = 'often';
 UPDATE dp.epoch SET identity = 'not ' || identity;
 SELECT * FROM error_of($$SELECT asked('often')$$);

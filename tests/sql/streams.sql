@@ -83,6 +83,7 @@ SELECT e.* FROM (VALUES
     ($$'visits', 'e', 'at', timestamptz 'infinity', '1 day', 9, 1$$),
     ($$'visits', 'e', 'day', date '5000000-01-01', '1 day', 9, 1$$),
     ($$'visits', 'e', 'at', timestamptz '294000-01-01', '365 days', 999, 1$$),
+    ($$'visits', 'e', 'at', timestamptz '4713-01-01 BC', '107000000 days', 1, 1$$),
     ($$'visits', 'e', 'at', date '2020-01-01', '1 day', 9, 1$$),
     ($$'visits', 'e', 'other', '2020-01-01', '1 day', 9, 1$$),
     ($$'visits', 'e', 'none', '2020-01-01', '1 day', 9, 1$$),

@@ -254,9 +254,12 @@ impl Dataset {
         }
         Err(error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("the role that owned dataset \"{}\" was renamed or dropped", self.name),
+            format!(
+                "the owner of dataset \"{}\" was renamed or dropped, or has another number here",
+                self.name
+            ),
         )
-        .set_hint("Nothing was spent. A superuser makes it his own: dp_confirm_dataset."))
+        .set_hint("Nothing was spent. A superuser confirms the dataset: dp_confirm_dataset."))
     }
 
     /// Every leaf region's path with its public number of groups; None where only private rows

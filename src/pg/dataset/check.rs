@@ -12,6 +12,9 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::collections::BTreeSet;
 
+/// Which role has to be able to read all of a dataset's tables.
+pub(super) const DATASET_OWNER: &str = "the dataset's owner";
+
 impl Source {
     /// The role that reads: the owner of the private table, so that what may run when a table is
     /// read (output functions, expressions of indexes, constraints) runs with its own owner's
@@ -21,13 +24,15 @@ impl Source {
     /// other.
     pub(crate) fn reader(&self, dataset_owner: Oid) -> Result<Oid> {
         let entities = self.open_entities()?;
-        entities.check_readable_by(dataset_owner)?;
+        entities.check_readable_by(dataset_owner, DATASET_OWNER)?;
+        entities.check_reached_by(entities.owner)?;
         entities.check_trusted_by(entities.owner, "entities")?;
         let others = [("groups", self.open_listed_groups()?), ("regions", self.open_regions()?)];
         for (argument, other) in others {
             let Some(other) = other else { continue };
-            other.check_readable_by(dataset_owner)?;
-            other.check_readable_by(entities.owner)?;
+            other.check_readable_by(dataset_owner, DATASET_OWNER)?;
+            other.check_readable_by(entities.owner, "the owner of entities")?;
+            other.check_reached_by(entities.owner)?;
             if !has_rights_of(other.owner, entities.owner) {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,

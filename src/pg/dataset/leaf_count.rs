@@ -1,6 +1,7 @@
 //! Tables that releases do not read themselves, as they lie elsewhere or are views: the dataset's
 //! owner counts them, with rights of its own, into a table of leaves, and releases read that one.
 
+use super::check::DATASET_OWNER;
 use super::leaf_query::HISTOGRAM;
 use super::one_region::no_region;
 use super::part::Part;
@@ -46,7 +47,7 @@ impl Source {
         let into = Place::Here.open(leaves, "leaves")?;
         let (entities, groups) = (self.open_entities()?, self.open_groups()?);
         let mut read = [Some(&entities), groups.as_ref()].into_iter().flatten();
-        read.try_for_each(|relation| relation.check_readable_by(owner))?;
+        read.try_for_each(|relation| relation.check_readable_by(owner, DATASET_OWNER))?;
         self.check_trusted_by(leaves, owner)?;
         if [Some(self.entities), self.groups].contains(&Some(leaves)) {
             return Err(invalid(

@@ -165,8 +165,8 @@ impl Relation {
         Relation { oid, owner: described.owner, name, parts, is_plain, is_materialized }
     }
 
-    /// Error: a role without the right to read the whole table.
-    pub(crate) fn check_readable_by(&self, role: Oid) -> Result<()> {
+    /// Error: a role without the right to read the whole table. `whose`: which role that is.
+    pub(crate) fn check_readable_by(&self, role: Oid, whose: &str) -> Result<()> {
         let mode = pg_sys::ACL_SELECT as pg_sys::AclMode;
         // SAFETY: looks into the catalog.
         let outcome = unsafe { pg_sys::pg_class_aclcheck(self.oid, role, mode) };
@@ -178,8 +178,29 @@ impl Relation {
             format!("permission denied for table {}", self.name),
         )
         .set_hint(format!(
-            "Role {}, the dataset's owner, needs the SELECT privilege on the table.",
+            "Role {}, {whose}, needs the SELECT privilege on the table.",
             role_name(role)
+        )))
+    }
+
+    /// Error: the role that reads may not use the table's schema.
+    pub(crate) fn check_reached_by(&self, reader: Oid) -> Result<()> {
+        let sql = format!(
+            "SELECT FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) {}::pg_catalog.oid \
+                AND pg_catalog.has_schema_privilege({}::pg_catalog.oid, relnamespace, 'USAGE')",
+            self.oid.to_u32(),
+            reader.to_u32()
+        );
+        if exists(&sql)? {
+            return Ok(());
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            format!("permission denied for the schema of table {}", self.name),
+        )
+        .set_hint(format!(
+            "Role {}, the owner of entities, by whose rights all tables are read, needs USAGE on it.",
+            role_name(reader)
         )))
     }
 

@@ -6,7 +6,7 @@ use super::ranges::request;
 use super::region_ranges::shape;
 use crate::hierarchy::Tree;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, all_required, internal, invalid, required, unfit_ranges};
+use crate::pg::errors::{Result, all_required, internal, required, unfit_ranges};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::ranges::{RegionPlan, RegionRequest, TargetRanges};
 use pgrx::prelude::*;
@@ -84,7 +84,7 @@ fn tree(dataset: &Dataset) -> Result<Tree> {
         }
     };
     if leaves.is_empty() {
-        return Err(invalid("the table of groups has no rows: there are no regions", "Fill it."));
+        dataset.source.check_has_regions(&[0])?;
     }
     let (tree, _) = Tree::from_leaves(depth, leaves).map_err(internal)?;
     Ok(tree)

@@ -322,7 +322,7 @@ impl Account {
             ),
             Unresumable::Elsewhere => (
                 PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "does not go on: the server was restored or promoted since, and ticks that were \
+                "does not go on: the server was restored, promoted or copied since, and ticks that were \
                  told may be missing here",
                 "Nothing was told or spent. If none is missing, its owner says so with \
                  dp_stream_confirm.",
@@ -349,7 +349,7 @@ impl Account {
                     .to_string()
             }
             Unresumable::Elsewhere => {
-                "the server was restored or promoted since, and it may have been shown before"
+                "the server was restored, promoted or copied since, and it may have been shown before"
                     .to_string()
             }
             Unresumable::Attempts => format!("it was begun {ATTEMPTS} times"),

@@ -7,8 +7,9 @@
 
 /// Whether that is to be done, by the server's identity.
 //
-// one that was promoted has another timeline, and the same roles
-pub(crate) const RESTORED: &str = "SELECT regexp_replace(identity, '/[^/]*/', '/') <> regexp_replace($1, '/[^/]*/', '/') \
+// one that was promoted, or is a copy, has another timeline or data directory, and the same roles
+pub(crate) const RESTORED: &str = "SELECT (split_part(identity, '/', 1), split_part(identity, '/', 3), split_part(identity, '/', 4)) \
+           <> (split_part($1, '/', 1), split_part($1, '/', 3), split_part($1, '/', 4)) \
        FROM dp.epoch ORDER BY n DESC LIMIT 1";
 
 /// Numbers of no roles begin here.

@@ -245,7 +245,7 @@ pub(super) enum Refusal {
 pub(super) enum Unresumable {
     /// Another mechanism was charged than would be carried out now.
     Changed,
-    /// The charge is from before this server was restored or promoted.
+    /// The charge is from before this server was restored, promoted or copied.
     Elsewhere,
     /// It was begun too often.
     Attempts,

@@ -17,7 +17,7 @@
 //! What is stored is stored once, as the row says that it is: of two attempts that come to an end
 //! one is shown, to both.
 //!
-//! A server that was restored or promoted may lack what its predecessor stored and showed. There a
+//! A server that was restored, promoted or copied may lack what its predecessor stored and showed. There a
 //! charge of before is not resumed.
 //!
 //! # Streams
@@ -36,7 +36,7 @@
 //!   [`ATTEMPTS`]. What it stores is all ticks that have ended, of which each takes a minute at
 //!   least: so it cannot have many readings at once to time. The dataset's owner, who may read the
 //!   rows anyway, is not limited, so that no cancelled call of others stops a stream;
-//! - on a server that was restored or promoted since, ticks may be missing that were told. There it
+//! - on a server that was restored, promoted or copied since, ticks may be missing that were told. There it
 //!   does not go on, unless the dataset's owner has said that none is missing.
 
 use super::message::{Answer, Charge, ChargeRequest, Promise, Refusal, Unresumable};
