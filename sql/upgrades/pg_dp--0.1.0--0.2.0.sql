@@ -1432,6 +1432,18 @@ CREATE OR REPLACE VIEW dp.release_line AS
                              pg_catalog.encode(pg_catalog.float8send(t.total_stddev), 'hex'))
       FROM dp.stream_tick AS t;
 
+CREATE FUNCTION dp.lines_add(internal, line text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'lines_add_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dp.lines_add(internal, text) IS 'transition function of dp.sha256_of_lines';
+CREATE FUNCTION dp.lines_sha256(internal) RETURNS text
+    AS 'MODULE_PATHNAME', 'lines_sha256_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION dp.lines_sha256(internal) IS 'final function of dp.sha256_of_lines';
+CREATE AGGREGATE dp.sha256_of_lines(line text) (
+    SFUNC = dp.lines_add, STYPE = internal, FINALFUNC = dp.lines_sha256, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE dp.sha256_of_lines(text) IS
+    'inside of dp.release_certificates: SHA-256 of lines, in hexadecimal';
+
 -- Nothing in it is more than the release itself tells, its charge, and how its dataset was declared.
 -- An optional field is left out where nothing is known.
 CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
@@ -1541,9 +1553,7 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
         SELECT count(*),
                coalesce(min(v.columns), CASE c.function WHEN 'dp_find_regions' THEN 'path'
                                         ELSE 'level,path,size,groups' END) AS columns,
-               encode(sha256(convert_to(
-                   coalesce(string_agg(v.line || E'\n', '' ORDER BY v.line COLLATE "C"), ''),
-                   'UTF8')), 'hex') AS sha256
+               dp.sha256_of_lines(v.line ORDER BY v.line COLLATE "C") AS sha256
           FROM dp.release_line AS v
          WHERE v.release = r.id AND r.status <> 'retracted'
       ) AS s;

@@ -14,6 +14,7 @@ mod aggregates;
 mod bounds;
 mod budget;
 mod budget_periods;
+mod checksum;
 mod consistent;
 mod datasets;
 mod deeds;
