@@ -82,8 +82,8 @@ CREATE TABLE dp.dataset (
     other_region text, -- that rows count in whose region is not there, NULL if nowhere
     summits bytea, -- of the charges to parts, the sums that no cell exceeds, so that a
                              -- charge need not read all; NULL where they are not kept
-    database oid -- where it was declared or last confirmed: in a copy of it a release spends the
-                             -- same budget once more
+    database text -- where it was declared or last confirmed: its number and files, as in a copy
+                             -- of it a release spends the same budget once more
 );
 CREATE UNIQUE INDEX dataset_name ON dp.dataset (name) WHERE dropped_at IS NULL;
 -- What is counted for one replaces what was, whose bound on a unit's rows may be another.

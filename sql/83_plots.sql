@@ -143,7 +143,7 @@ BEGIN
 
     SELECT r.function INTO made_by FROM dp.releases AS r
      WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted';
-    of_sizes := made_by = 'dp_hierarchy_release';
+    of_sizes := made_by IN ('dp_hierarchy_release', 'dp_coco_histogram');
     IF made_by IS NULL THEN
         RAISE 'release "%" of dataset "%" does not exist', $2, $1
             USING ERRCODE = 'undefined_object',
@@ -257,7 +257,7 @@ BEGIN
            WITH ORDINALITY AS p (label, value, lower, upper, plot, n);
     SELECT r.function, r.title, r.parameters ->> 'amount' AS amount INTO asked
       FROM dp.releases AS r WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted';
-    of_sizes := asked.function = 'dp_hierarchy_release';
+    of_sizes := asked.function IN ('dp_hierarchy_release', 'dp_coco_histogram');
     are_bars := of_sizes OR rows <= 24;
     IF asked.amount IS NULL THEN -- there are no fewer rows than none
         lowest := 0;

@@ -180,9 +180,10 @@ COMMENT ON AGGREGATE @extschema@.grid_agg(@extschema@.grid) IS
 ALTER TABLE dp.dataset ADD COLUMN period_column text, ADD COLUMN period_type text,
     ADD COLUMN groups_per_unit integer CHECK (groups_per_unit > 0), ADD COLUMN regions oid,
     ADD COLUMN regions_name text, ADD COLUMN other_region text, ADD COLUMN summits bytea,
-    ADD COLUMN database oid;
+    ADD COLUMN database text;
 UPDATE dp.dataset
    SET summits = '', -- there were no parts yet
+       -- its files are written down when it is confirmed
        database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
 ALTER TABLE dp.access ADD COLUMN period_limit numeric CHECK (period_limit > 0),
@@ -1709,7 +1710,7 @@ BEGIN
 
     SELECT r.function INTO made_by FROM dp.releases AS r
      WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted';
-    of_sizes := made_by = 'dp_hierarchy_release';
+    of_sizes := made_by IN ('dp_hierarchy_release', 'dp_coco_histogram');
     IF made_by IS NULL THEN
         RAISE 'release "%" of dataset "%" does not exist', $2, $1
             USING ERRCODE = 'undefined_object',
@@ -1820,7 +1821,7 @@ BEGIN
            WITH ORDINALITY AS p (label, value, lower, upper, plot, n);
     SELECT r.function, r.title, r.parameters ->> 'amount' AS amount INTO asked
       FROM dp.releases AS r WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted';
-    of_sizes := asked.function = 'dp_hierarchy_release';
+    of_sizes := asked.function IN ('dp_hierarchy_release', 'dp_coco_histogram');
     are_bars := of_sizes OR rows <= 24;
     IF asked.amount IS NULL THEN -- there are no fewer rows than none
         lowest := 0;

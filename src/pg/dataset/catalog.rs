@@ -9,7 +9,7 @@ use crate::pg::ledger::account::{Account, ChargedPart, Promise};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::roles::{acts_for, as_reader, may_read_some};
 use crate::pg::server::select::as_of_now;
-use crate::pg::server::state::{current_database, current_role, workers_of_session};
+use crate::pg::server::state::{DatabaseFiles, current_role, workers_of_session};
 use crate::pg::values::bound::not_chosen;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -189,7 +189,9 @@ impl Dataset {
                 has_leaves: row.get(12).unwrap_or(false),
                 bound,
                 fingerprint: row.get(10).unwrap_or_default(),
-                is_of_here: row.get::<Oid>(20) == Some(current_database()),
+                is_of_here: row
+                    .get::<String>(20)
+                    .is_some_and(|text| DatabaseFiles::own().may_be(&text)),
             });
             Ok(())
         })?;
@@ -214,6 +216,7 @@ impl Dataset {
         part: Option<ChargedPart>,
         mut about: Map<String, Value>,
     ) -> Result<Account> {
+        self.check_is_itself()?;
         if self.bound == RowsBound::Chosen {
             about.insert("max_rows_per_unit".into(), self.source.max_rows_per_unit.into());
         }
@@ -245,12 +248,26 @@ impl Dataset {
     }
 
     /// The role that reads: see [`Source::reader`].
-    ///
-    /// Error: its owner is gone, by whose rights it was declared. A superuser who stands in may read
-    /// everything.
     fn reader(&self) -> Result<Oid> {
+        self.check_is_itself()?;
+        self.source.reader(self.owner)
+    }
+
+    /// Errors: it was declared in a database that this one is a copy of; its owner is gone, by whose
+    /// rights it was. (A superuser who stands in may read everything.)
+    fn check_is_itself(&self) -> Result<()> {
+        if !self.is_of_here {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("dataset \"{}\" was declared in another database", self.name),
+            )
+            .set_hint(
+                "Nothing was spent. This one is a copy of it, or was restored: what is released here \
+                 is not taken off the budget there. Its owner confirms it with dp_confirm_dataset.",
+            ));
+        }
         if !self.is_orphaned {
-            return self.source.reader(self.owner);
+            return Ok(());
         }
         Err(error(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -353,16 +370,6 @@ impl Dataset {
 
     fn check_unchanged(&self) -> Result<()> {
         let now = as_of_now(|| self.source.fingerprint_with(self.counted.as_ref()))?;
-        if !self.is_of_here {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("dataset \"{}\" was declared in another database", self.name),
-            )
-            .set_hint(
-                "Nothing was spent. This one is a copy of it, or was restored: what is released here \
-                 is not taken off the budget there. Its owner confirms it with dp_confirm_dataset.",
-            ));
-        }
         if self.is_unchanged(&now) {
             return Ok(());
         }
@@ -421,6 +428,7 @@ impl Dataset {
             )
             .set_hint("Leaves are counted for datasets that were declared with leaves => '...'."));
         };
+        self.check_is_itself()?;
         counted.count_into(self.source.entities, self.owner, || self.check_unchanged())?;
         execute(
             "INSERT INTO dp.leaf_count (dataset, counted_at, counted_by) \

@@ -3,8 +3,8 @@
 use super::layout::Layout;
 use crate::pg::errors::{Result, error, invalid};
 use crate::pg::server::locality::refuse_elsewhere;
-use crate::pg::server::relations::{Described, describe, parts};
-use crate::pg::server::roles::{has_rights_of, role_name};
+use crate::pg::server::relations::{Described, describe, lock_rows_of, parts};
+use crate::pg::server::roles::{has_rights_of, may_use_schema_of, role_name};
 use crate::pg::server::select::exists;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
@@ -185,13 +185,7 @@ impl Relation {
 
     /// Error: the role that reads may not use the table's schema.
     pub(crate) fn check_reached_by(&self, reader: Oid) -> Result<()> {
-        let sql = format!(
-            "SELECT FROM pg_catalog.pg_class WHERE oid OPERATOR(pg_catalog.=) {}::pg_catalog.oid \
-                AND pg_catalog.has_schema_privilege({}::pg_catalog.oid, relnamespace, 'USAGE')",
-            self.oid.to_u32(),
-            reader.to_u32()
-        );
-        if exists(&sql)? {
+        if may_use_schema_of(self.oid, reader) {
             return Ok(());
         }
         Err(error(
@@ -259,6 +253,7 @@ impl Relation {
                 &mut collation,
             );
         }
+        lock_rows_of(type_oid);
         Ok(UsedColumn { number, type_oid, collation })
     }
 

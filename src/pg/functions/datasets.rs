@@ -10,7 +10,7 @@ use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
 use crate::pg::server::relations::relation_exists;
 use crate::pg::server::roles::{acts_for, role_name};
-use crate::pg::server::state::{current_database, current_role};
+use crate::pg::server::state::{DatabaseFiles, current_role};
 use crate::pg::values::bound::{Bound, no_auto};
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
@@ -113,7 +113,7 @@ fn dp_create_dataset(
             groups_per_unit.into(),
             regions.into(),
             other.into(),
-            current_database().into(),
+            DatabaseFiles::own().text().into(),
         ],
         |_| Ok(()),
     )?;
@@ -315,7 +315,7 @@ fn dp_confirm_dataset(name: Option<&str>) -> Result<()> {
             dataset.owner.into(),
             leaves.into(),
             regions.into(),
-            current_database().into(),
+            DatabaseFiles::own().text().into(),
         ],
         |_| Ok(()),
     )?;

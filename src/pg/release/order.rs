@@ -16,7 +16,7 @@ use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise, SealedRows
 use crate::pg::ledger::publication;
 use crate::pg::server::locks::Turn;
 use crate::pg::server::progress::{Phase, Progress};
-use crate::pg::server::relations::lock_catalogs;
+use crate::pg::server::relations::CatalogLocks;
 use crate::pg::server::roles::as_reader;
 use crate::pg::server::select::as_of_now;
 use crate::work::apart;
@@ -126,13 +126,18 @@ impl<'a> Asked<'a> {
         // what is checked is what is read: what is committed now, whatever the transaction's
         // snapshot
         as_of_now(|| {
-            lock_catalogs();
+            // who holds one up now is waited for before anything is spent
+            CatalogLocks::take().give_back();
             let reader = dataset.check_source()?;
             let (mechanism, reading) = as_reader(reader, || prepare(&dataset.source))?;
             let part = as_reader(reader, || dataset.charged_part())?;
             self.of_charged(mechanism, part, |receipt, words| {
                 progress.phase(Phase::Reading);
-                follow(reader, reading, receipt, words)
+                // not held before: the ledger's worker would wait for who waits for these
+                let locks = CatalogLocks::take();
+                let told = follow(reader, reading, receipt, words)?;
+                locks.give_back();
+                Ok(told)
             })
         })
     }

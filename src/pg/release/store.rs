@@ -11,6 +11,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::ledger::telling::tell;
 use crate::pg::server::locks::PrivateLock;
+use crate::pg::server::relations::CatalogLocks;
 use crate::pg::server::select::extension_type;
 use crate::pg::server::settings::wait_without_end;
 use crate::pg::server::worker::{Answer, Errand, Unanswered, Work, ask};
@@ -72,6 +73,8 @@ const OTHER_STORED: &[u8] = b"other";
 /// Stores a release in the current transaction, as superuser.
 pub(super) fn insert(message: &[u8]) -> Result<Answer> {
     let (charge, content, regions) = read(message)?;
+    // before anything is written, too: who wants one that has begun to write waits for it
+    CatalogLocks::take();
     let stored = match &content {
         Content::Ticks { first, ticks } => insert_ticks(charge, *first, ticks),
         content => insert_content(charge, content, regions),

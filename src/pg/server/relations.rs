@@ -1,5 +1,6 @@
 //! Relations, as PostgreSQL's catalog describes them now, whatever the transaction's snapshot.
 
+use pgrx::PgTupleDesc;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use std::ffi::CStr;
@@ -26,7 +27,7 @@ pub(crate) fn relation_exists(oid: Oid) -> bool {
 
 /// What PostgreSQL looks into when it prints, compares or fetches a value, or reads a relation's
 /// description anew.
-const CATALOGS: [&CStr; 24] = [
+const CATALOGS: [&CStr; 25] = [
     c"pg_am",
     c"pg_amop",
     c"pg_amproc",
@@ -50,31 +51,81 @@ const CATALOGS: [&CStr; 24] = [
     c"pg_tablespace",
     c"pg_trigger",
     c"pg_ts_config",
+    c"pg_ts_dict",
     c"pg_type",
 ];
 
-/// Locks the catalogs that a row's value may have PostgreSQL look into, until the end of the
-/// transaction. Any role can hold them up, as `CREATE RULE` locks before it refuses: who has the lock
-/// does not wait for it, so that no wait, nor a full table of locks, tells what was read after this.
-pub(crate) fn lock_catalogs() {
-    for catalog in CATALOGS {
-        in_pg_catalog(catalog).into_iter().for_each(lock_with_indexes);
+/// Locks on the catalogs that a row's value may have PostgreSQL look into, or the storing of one. Any role
+/// can hold these up, as `CREATE RULE` locks before it refuses: who has the lock does not wait for it, so
+/// that no wait, nor a full table of locks, tells what is read while these are held.
+pub(crate) struct CatalogLocks {
+    relations: Vec<Oid>,
+    owner: pg_sys::ResourceOwner,
+}
+
+impl CatalogLocks {
+    /// Until they are given back, or the transaction ends.
+    pub(crate) fn take() -> CatalogLocks {
+        // SAFETY: no other thread of this process writes it.
+        let owner = unsafe { pg_sys::CurrentResourceOwner };
+        let catalogs = CATALOGS.into_iter().filter_map(in_pg_catalog);
+        CatalogLocks { relations: catalogs.flat_map(lock_with_indexes).collect(), owner }
+    }
+
+    /// Before others are waited for, who may need the catalogs. (An error gives them back, too.)
+    pub(crate) fn give_back(self) {
+        // SAFETY: the owner that took them lives as long as the call in which that was.
+        unsafe {
+            let current = pg_sys::CurrentResourceOwner;
+            pg_sys::CurrentResourceOwner = self.owner;
+            for relation in self.relations.iter().rev() {
+                pg_sys::UnlockRelationOid(*relation, SHARE);
+            }
+            pg_sys::CurrentResourceOwner = current;
+        }
     }
 }
 
-fn lock_with_indexes(relation: Oid) {
+/// A relation that is locked now, and its indexes.
+fn lock_with_indexes(oid: Oid) -> Vec<Oid> {
     // SAFETY: what is opened is closed here, and the list is one of numbers.
     unsafe {
-        let relation = pg_sys::try_relation_open(relation, SHARE);
+        let relation = pg_sys::try_relation_open(oid, SHARE);
         if relation.is_null() {
-            return;
+            return vec![];
         }
-        let indexes = pg_sys::RelationGetIndexList(relation);
-        for n in 0..pg_sys::list_length(indexes) {
-            pg_sys::LockRelationOid(pg_sys::list_nth_oid(indexes, n), SHARE);
-        }
-        pg_sys::list_free(indexes);
+        let list = pg_sys::RelationGetIndexList(relation);
+        let indexes = (0..pg_sys::list_length(list)).map(|n| pg_sys::list_nth_oid(list, n));
+        let locked: Vec<Oid> = [oid].into_iter().chain(indexes).collect();
+        locked[1..].iter().for_each(|index| pg_sys::LockRelationOid(*index, SHARE));
+        pg_sys::list_free(list);
         pg_sys::relation_close(relation, KEEP_LOCK);
+        locked
+    }
+}
+
+/// Locks what describes the fields of a type's rows, until the end of the transaction: of a composite
+/// type, also as an element, in a range, below a domain, or in a field of another.
+pub(crate) fn lock_rows_of(type_oid: Oid) {
+    // SAFETY: looks types up; what is opened is closed here, after its description was read.
+    unsafe {
+        let base = pg_sys::getBaseType(type_oid);
+        let within = match pg_sys::get_typtype(base) as u8 {
+            pg_sys::TYPTYPE_COMPOSITE => {
+                let relation = pg_sys::try_relation_open(pg_sys::get_typ_typrelid(base), SHARE);
+                if relation.is_null() {
+                    return;
+                }
+                let fields = PgTupleDesc::from_pg_unchecked((*relation).rd_att);
+                let types: Vec<Oid> = fields.iter().map(|field| field.atttypid).collect();
+                pg_sys::relation_close(relation, KEEP_LOCK);
+                types
+            }
+            pg_sys::TYPTYPE_RANGE => vec![pg_sys::get_range_subtype(base)],
+            pg_sys::TYPTYPE_MULTIRANGE => vec![pg_sys::get_multirange_range(base)],
+            _ => vec![pg_sys::get_element_type(base)],
+        };
+        within.into_iter().filter(|oid| *oid != Oid::INVALID).for_each(lock_rows_of);
     }
 }
 

@@ -34,6 +34,20 @@ pub(crate) fn acts_for(role: Oid) -> bool {
     has_rights_of(current_role(), role)
 }
 
+/// Whether a role may use what is in the schema of a relation.
+pub(crate) fn may_use_schema_of(relation: Oid, role: Oid) -> bool {
+    let usage = pg_sys::ACL_USAGE as pg_sys::AclMode;
+    // SAFETY: both look up the catalog, which has the relation or tells that it has not.
+    unsafe {
+        let schema = pg_sys::get_rel_namespace(relation);
+        #[cfg(feature = "pg15")]
+        let outcome = pg_sys::pg_namespace_aclcheck(schema, role, usage);
+        #[cfg(not(feature = "pg15"))]
+        let outcome = pg_sys::object_aclcheck(pg_sys::NamespaceRelationId, schema, role, usage);
+        outcome == OK
+    }
+}
+
 /// Whether the current role may read a column of that table.
 pub(crate) fn may_read_some(relation: Oid) -> bool {
     // SAFETY: both look up the catalog, which has the relation or tells that it has not.

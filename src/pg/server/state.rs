@@ -2,9 +2,11 @@
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::metadata;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// A command of this session, told apart from all that it runs before or after: by when its statement
@@ -46,9 +48,8 @@ pub(super) fn is_running(process: i32) -> bool {
     unsafe { !pg_sys::BackendPidGetProc(process).is_null() }
 }
 
-/// Which server, timeline, database, installation and data directory this is: another one after a
-/// restore, a promotion, in a copy, or where the extension was created anew. For a process that may
-/// write.
+/// Which server, timeline, database, installation and files this is: another one after a restore, a
+/// promotion, in a copy, or where the extension was created anew. For a process that may write.
 pub(crate) fn own_identity() -> String {
     // SAFETY: reads shared memory that every process has, in the way that is meant for it, and looks
     // the extension up. The timeline is that which is written now; the control file tells that of
@@ -57,19 +58,60 @@ pub(crate) fn own_identity() -> String {
         let server = pg_sys::GetSystemIdentifier();
         let timeline = pg_sys::GetWALInsertionTimeLine();
         let extension = pg_sys::get_extension_oid(c"pg_dp".as_ptr(), true).to_u32();
-        let directory = own_directory();
-        format!("{server}/{timeline:08X}/{}/{extension}/{directory}", current_database().to_u32())
+        let DatabaseFiles { database, of_server, of_database } = DatabaseFiles::own();
+        format!("{server}/{timeline:08X}/{database}/{extension}/{of_server}.{of_database}")
     }
 }
 
-/// Which data directory this is: a copy of it is another. By its number, and when it was made where the
-/// file system knows that.
-fn own_directory() -> String {
+/// A database, and the files in which it and its server are: a copy of these has others.
+pub(crate) struct DatabaseFiles {
+    database: u32,
+    of_server: String,
+    of_database: String,
+}
+
+impl DatabaseFiles {
+    pub(crate) fn own() -> DatabaseFiles {
+        // SAFETY: variables that are set when a process starts, which no other thread writes; a path is a
+        // string of its own, which ends with a zero.
+        let folder = unsafe {
+            let path = pg_sys::GetDatabasePath(pg_sys::MyDatabaseId, pg_sys::MyDatabaseTableSpace);
+            let folder = CStr::from_ptr(path).to_bytes().to_vec();
+            pg_sys::pfree(path.cast());
+            folder
+        };
+        DatabaseFiles {
+            database: current_database().to_u32(),
+            of_server: file_identity(b"global/pg_control"),
+            of_database: file_identity(&folder),
+        }
+    }
+
+    /// In text, to be kept.
+    pub(crate) fn text(&self) -> String {
+        format!("{}/{}/{}", self.database, self.of_server, self.of_database)
+    }
+
+    /// Whether a text may be that of this database: it is not one's that this one was copied from on the
+    /// same server. (A copy of the whole server has other files, too, and so has a standby.)
+    pub(crate) fn may_be(&self, text: &str) -> bool {
+        let mut parts = text.split('/');
+        let mut next = || parts.next().unwrap_or_default();
+        let (database, of_server, of_database) = (next(), next(), next());
+        database == self.database.to_string()
+            && (of_server != self.of_server || of_database == self.of_database)
+    }
+}
+
+/// Of a file or folder in the data directory: its number, and when it was made where the file system
+/// knows that. PostgreSQL writes both of these in place as long as there is the server, or the database.
+fn file_identity(path: &[u8]) -> String {
     // SAFETY: a string that is set when the server starts, and ends with a zero.
-    let path = unsafe { CStr::from_ptr(pg_sys::DataDir) };
-    let Ok(directory) = metadata(&*path.to_string_lossy()) else { return String::new() };
-    let made = directory.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-    format!("{}-{}", directory.ino(), made.map_or(0, |made| made.as_nanos()))
+    let data = unsafe { CStr::from_ptr(pg_sys::DataDir) }.to_bytes();
+    let path = Path::new(OsStr::from_bytes(data)).join(OsStr::from_bytes(path));
+    let Ok(file) = metadata(path) else { return "unknown".to_string() };
+    let made = file.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    format!("{}-{}", file.ino(), made.map_or(0, |made| made.as_nanos()))
 }
 
 /// Whether the transaction may not write.
