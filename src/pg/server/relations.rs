@@ -3,6 +3,7 @@
 use pgrx::PgTupleDesc;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
+use std::collections::HashSet;
 use std::ffi::CStr;
 
 const SHARE: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
@@ -25,20 +26,22 @@ pub(crate) fn relation_exists(oid: Oid) -> bool {
     unsafe { pg_sys::get_rel_relkind(oid) != 0 }
 }
 
-/// What PostgreSQL looks into when it prints, compares or fetches a value, or reads a relation's
-/// description anew.
-const CATALOGS: [&CStr; 25] = [
+/// What PostgreSQL looks into when it prints, compares, casts or fetches a value, reads a relation's
+/// description anew, or plans what stores a release.
+const CATALOGS: [&CStr; 29] = [
     c"pg_am",
     c"pg_amop",
     c"pg_amproc",
     c"pg_attrdef",
     c"pg_attribute",
     c"pg_authid",
+    c"pg_cast",
     c"pg_class",
     c"pg_collation",
     c"pg_constraint",
     c"pg_database",
     c"pg_enum",
+    c"pg_extension",
     c"pg_index",
     c"pg_language",
     c"pg_namespace",
@@ -48,6 +51,8 @@ const CATALOGS: [&CStr; 25] = [
     c"pg_proc",
     c"pg_range",
     c"pg_rewrite",
+    c"pg_statistic",
+    c"pg_statistic_ext",
     c"pg_tablespace",
     c"pg_trigger",
     c"pg_ts_config",
@@ -107,25 +112,36 @@ fn lock_with_indexes(oid: Oid) -> Vec<Oid> {
 /// Locks what describes the fields of a type's rows, until the end of the transaction: of a composite
 /// type, also as an element, in a range, below a domain, or in a field of another.
 pub(crate) fn lock_rows_of(type_oid: Oid) {
+    let mut seen = HashSet::from([Oid::INVALID]);
+    let mut open = vec![type_oid];
+    while let Some(next) = open.pop() {
+        pgrx::check_for_interrupts!();
+        if seen.insert(next) {
+            open.extend(types_within(next));
+        }
+    }
+}
+
+/// The types that values of a type are made of; locks what describes its fields.
+fn types_within(type_oid: Oid) -> Vec<Oid> {
     // SAFETY: looks types up; what is opened is closed here, after its description was read.
     unsafe {
         let base = pg_sys::getBaseType(type_oid);
-        let within = match pg_sys::get_typtype(base) as u8 {
+        match pg_sys::get_typtype(base) as u8 {
             pg_sys::TYPTYPE_COMPOSITE => {
                 let relation = pg_sys::try_relation_open(pg_sys::get_typ_typrelid(base), SHARE);
                 if relation.is_null() {
-                    return;
+                    return vec![];
                 }
                 let fields = PgTupleDesc::from_pg_unchecked((*relation).rd_att);
-                let types: Vec<Oid> = fields.iter().map(|field| field.atttypid).collect();
+                let types = fields.iter().map(|field| field.atttypid).collect();
                 pg_sys::relation_close(relation, KEEP_LOCK);
                 types
             }
             pg_sys::TYPTYPE_RANGE => vec![pg_sys::get_range_subtype(base)],
             pg_sys::TYPTYPE_MULTIRANGE => vec![pg_sys::get_multirange_range(base)],
             _ => vec![pg_sys::get_element_type(base)],
-        };
-        within.into_iter().filter(|oid| *oid != Oid::INVALID).for_each(lock_rows_of);
+        }
     }
 }
 
