@@ -83,9 +83,7 @@ fn tree(dataset: &Dataset) -> Result<Tree> {
             return Err(no_public_regions(dataset, hint));
         }
     };
-    if leaves.is_empty() {
-        dataset.source.check_has_regions(&[0])?;
-    }
+    dataset.source.check_has_regions(&[leaves.len()])?;
     let (tree, _) = Tree::from_leaves(depth, leaves).map_err(internal)?;
     Ok(tree)
 }

@@ -73,7 +73,7 @@ const OTHER_STORED: &[u8] = b"other";
 /// Stores a release in the current transaction, as superuser.
 pub(super) fn insert(message: &[u8]) -> Result<Answer> {
     let (charge, content, regions) = read(message)?;
-    // before anything is written, too: who wants one that has begun to write waits for it
+    // before anything is written: from then on it waits without end, for nobody who waits for its caller
     CatalogLocks::take();
     let stored = match &content {
         Content::Ticks { first, ticks } => insert_ticks(charge, *first, ticks),
