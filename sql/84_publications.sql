@@ -403,10 +403,19 @@ COMMENT ON FUNCTION @extschema@.dp_plan_cost(text, jsonb, float8) IS
     'what releases that are all settled beforehand cost together, exactly and by bounds';
 
 CREATE VIEW dp.publications WITH (security_barrier) AS
-    SELECT p.name, p.made_by_name AS made_by, p.made_at, p.published_at, p.releases
+    SELECT p.name, p.made_by_name AS made_by, p.made_at, p.published_at,
+           CASE WHEN o.is_own THEN p.releases ELSE (
+               -- that there is a draft is for its owner
+               SELECT coalesce(jsonb_agg(r.release ORDER BY r.n), '[]')
+                 FROM jsonb_array_elements(p.releases) WITH ORDINALITY AS r (release, n)
+                WHERE EXISTS (SELECT FROM dp.known_release AS k
+                               WHERE (k.dataset, k.release)
+                                     = (r.release ->> 'dataset', r.release ->> 'name'))) END
+               AS releases
       FROM dp.publication AS p
-     WHERE p.published_at IS NOT NULL
-           OR pg_catalog.pg_has_role(dp.role(p.made_by, p.made_by_name), 'USAGE');
+     CROSS JOIN LATERAL (
+        SELECT pg_catalog.pg_has_role(dp.role(p.made_by, p.made_by_name), 'USAGE')) AS o (is_own)
+     WHERE p.published_at IS NOT NULL OR o.is_own;
 COMMENT ON VIEW dp.publications IS
     'what was published by dp_publish, and of your own what is not complete yet';
 COMMENT ON COLUMN dp.publications.name IS 'its name, which is one for each role';
@@ -414,5 +423,6 @@ COMMENT ON COLUMN dp.publications.made_by IS 'the role that called dp_publish';
 COMMENT ON COLUMN dp.publications.made_at IS 'when it was charged';
 COMMENT ON COLUMN dp.publications.published_at IS
     'since when its releases are shown, NULL while one is not stored';
-COMMENT ON COLUMN dp.publications.releases IS 'its releases, as they were asked for';
+COMMENT ON COLUMN dp.publications.releases IS
+    'its releases, but for drafts of others';
 GRANT SELECT ON dp.publications TO PUBLIC;

@@ -2307,3 +2307,20 @@ END $$;
 
 COMMENT ON FUNCTION @extschema@.dp_plan_cost(text, jsonb, float8) IS
     'what releases that are all settled beforehand cost together, exactly and by bounds';
+
+CREATE OR REPLACE VIEW dp.publications WITH (security_barrier) AS
+    SELECT p.name, p.made_by_name AS made_by, p.made_at, p.published_at,
+           CASE WHEN o.is_own THEN p.releases ELSE (
+               -- that there is a draft is for its owner
+               SELECT coalesce(jsonb_agg(r.release ORDER BY r.n), '[]')
+                 FROM jsonb_array_elements(p.releases) WITH ORDINALITY AS r (release, n)
+                WHERE EXISTS (SELECT FROM dp.known_release AS k
+                               WHERE (k.dataset, k.release)
+                                     = (r.release ->> 'dataset', r.release ->> 'name'))) END
+               AS releases
+      FROM dp.publication AS p
+     CROSS JOIN LATERAL (
+        SELECT pg_catalog.pg_has_role(dp.role(p.made_by, p.made_by_name), 'USAGE')) AS o (is_own)
+     WHERE p.published_at IS NOT NULL OR o.is_own;
+COMMENT ON COLUMN dp.publications.releases IS
+    'its releases, but for drafts of others';

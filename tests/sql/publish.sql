@@ -79,6 +79,11 @@ SELECT count(*) FROM dp.publications WHERE name = 'Q2';
 RESET ROLE;
 -- the owner may take one back; the publication does not bring it up again
 CALL dp_set_status('large', 'Q2 ages', 'draft');
+-- nor is its name told by that of the publication
+SELECT releases FROM dp.publications WHERE name = 'Q2';
+SET ROLE dp_test_reader;
+SELECT releases FROM dp.publications WHERE name = 'Q2';
+RESET ROLE;
 CALL dp_publish('Q2', half());
 SELECT name, status FROM dp.releases WHERE name LIKE 'Q2%' ORDER BY name;
 CALL dp_set_status('large', 'Q2', 'retracted');

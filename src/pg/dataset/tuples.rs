@@ -1,5 +1,6 @@
 //! Rows as they lie in the pages of a table, taken apart into the columns that are wanted.
 
+use super::layout::{C_STRING, VARLENA};
 use pgrx::PgTupleDesc;
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
@@ -34,9 +35,6 @@ struct Attribute {
     alignment: usize,
     by_value: bool,
 }
-
-const VARLENA: i16 = -1;
-const C_STRING: i16 = -2;
 
 impl Attribute {
     fn of(attribute: &pg_sys::FormData_pg_attribute) -> Attribute {
