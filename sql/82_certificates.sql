@@ -245,6 +245,9 @@ BEGIN ATOMIC
                   p.release ->> 'dataset')
            || (SELECT string_agg(rpad(line.label, 15) || line.value || E'\n', '' ORDER BY line.n)
                  FROM (VALUES
+        (0, 'Status', CASE p.release ->> 'status'
+                      WHEN 'retracted' THEN 'RETRACTED: its owner took the release back'
+                      WHEN 'draft' THEN 'DRAFT: its owner has not published the release' END),
         (1, 'Hidden', concat(p.unit ->> 'is', ': ' || (p.unit ->> 'column'),
                              ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used',
                              '; groups: ' || (p.unit ->> 'groups'))),

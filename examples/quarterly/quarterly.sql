@@ -24,6 +24,11 @@ BEGIN
     IF releases IS NULL THEN
         RAISE 'nothing of % was published', quarter USING HINT = 'The table quarterly is empty: insert what is to be published.';
     END IF;
+    -- also where a release of it was retracted since, or what is published each quarter was changed
+    IF EXISTS (SELECT FROM dp.publications WHERE (name, made_by) = (quarter, current_user) AND published_at IS NOT NULL) THEN
+        RAISE NOTICE '% was published already', quarter;
+        RETURN;
+    END IF;
     SELECT string_agg(dataset || ': ' || problem, E'\n') INTO problems
       FROM dp_publish_check(quarter, releases) WHERE problem IS NOT NULL;
     IF problems IS NOT NULL THEN

@@ -54,6 +54,7 @@ SELECT dp_create_dataset('sizes', 'sized', '{}', '{state}', size_column => 'memb
 SELECT dp_certificate('sizes', 'v1') ? 'total' AS total_of_another_dataset;
 SELECT dp_drop_dataset('sizes');
 CALL dp_set_status('sizes', 'v1', 'retracted');
+SELECT line FROM regexp_split_to_table(dp_certificate_text('sizes', 'v1'), E'\n') AS line WHERE line ~ '^(Status|Rows)';
 SELECT c -> 'release' ->> 'status' AS status, c ? 'rows' AS rows, dp_certificate_text('sizes', 'v1') ~ 'Rows' AS text FROM dp_certificate('sizes', 'v1') AS c;
 
 -- the chain is for everyone, entries are for owners, of dropped datasets, too; what was spent in all is for those who may release

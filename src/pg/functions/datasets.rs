@@ -141,7 +141,12 @@ fn check_table_exists(table: Option<Oid>, argument: &str) -> Result<()> {
 }
 
 fn checked_epsilon_budget(epsilon_budget: Option<f64>) -> Result<Epsilon> {
-    let epsilon_budget = required(epsilon_budget, "epsilon_budget")?;
+    let epsilon_budget = required(epsilon_budget, "epsilon_budget").map_err(|report| {
+        report.set_hint(
+            "It has no default: how much may all releases of these rows cost together? Such as \
+             epsilon_budget => 4.",
+        )
+    })?;
     Epsilon::new(epsilon_budget).map_err(|_| {
         invalid(
             format!("epsilon_budget must be a positive, finite number, got {epsilon_budget}"),

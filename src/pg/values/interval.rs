@@ -90,6 +90,16 @@ impl SqlRange {
     }
 }
 
+/// What a hint adds where a local day may be no bin.
+fn of_clocks(type_oid: Oid) -> &'static str {
+    match type_oid {
+        pg_sys::TIMESTAMPTZOID => {
+            " A day of a timestamptz is 24 hours, also where clocks are changed: bins of '1 hour' fit."
+        }
+        _ => "",
+    }
+}
+
 /// A date or time as PostgreSQL's JSON writes it, whatever the session's settings are.
 fn iso_text(value: i64, type_oid: Oid) -> String {
     let utc: std::ffi::c_int = 0;
@@ -257,8 +267,11 @@ impl Questions {
                         "{argument}: the end {} lies inside of a bin",
                         iso_text(time, type_oid)
                     ),
-                    "Bins begin at the lower end of bounds, or else at the least end of the \
-                     ranges. Choose ends that lie whole bins apart, or a smaller bin_width.",
+                    format!(
+                        "Bins begin at the lower end of bounds, or else at the least end of the \
+                         ranges. Choose ends that lie whole bins apart, or a smaller bin_width.{}",
+                        of_clocks(type_oid)
+                    ),
                 ));
             }
             let bin = since / width;
@@ -362,8 +375,11 @@ impl TimeAxis {
                         "ranges: the end {} lies inside of a tick",
                         iso_text(time, self.type_oid)
                     ),
-                    "dp.streams shows where a stream begins, and how wide its ticks are. Choose \
-                     ends that lie whole ticks from its start.",
+                    format!(
+                        "dp.streams shows where a stream begins, and how wide its ticks are. Choose \
+                         ends that lie whole ticks from its start.{}",
+                        of_clocks(self.type_oid)
+                    ),
                 ));
             }
             let tick = since / self.width;
