@@ -43,11 +43,6 @@ CREATE FUNCTION @extschema@.dp_drop_dataset(name text) RETURNS void
     SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION @extschema@.dp_drop_dataset(text) IS 'forgets a dataset, but neither its ledger nor what was released';
 
-CREATE FUNCTION @extschema@.dp_set_owner(dataset text, owner regrole) RETURNS void
-    AS 'MODULE_PATHNAME', 'dp_set_owner_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_set_owner(text, regrole) IS 'gives a dataset to another role';
-
 CREATE FUNCTION @extschema@.dp_set_smallest_charge(dataset text, epsilon float8) RETURNS void
     AS 'MODULE_PATHNAME', 'dp_set_smallest_charge_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp;

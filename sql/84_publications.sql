@@ -424,5 +424,5 @@ COMMENT ON COLUMN dp.publications.made_at IS 'when it was charged';
 COMMENT ON COLUMN dp.publications.published_at IS
     'since when its releases are shown, NULL while one is not stored';
 COMMENT ON COLUMN dp.publications.releases IS
-    'its releases, but for drafts of others';
+    'its releases, but for drafts that the caller may not know of';
 GRANT SELECT ON dp.publications TO PUBLIC;

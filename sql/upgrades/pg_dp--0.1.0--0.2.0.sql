@@ -426,11 +426,6 @@ COMMENT ON FUNCTION @extschema@.dp_create_dataset(
         regclass, text, boolean, regclass, text)
     IS 'declares a private table, its groups, their hierarchy, and the budget of its releases';
 
-CREATE FUNCTION @extschema@.dp_set_owner(dataset text, owner regrole) RETURNS void
-    AS 'MODULE_PATHNAME', 'dp_set_owner_wrapper' LANGUAGE C VOLATILE PARALLEL UNSAFE
-    SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION @extschema@.dp_set_owner(text, regrole) IS 'gives a dataset to another role';
-
 CREATE FUNCTION @extschema@.dp_raise_budget(
         dataset text, reason text, epsilon float8 DEFAULT 0, delta float8 DEFAULT 0,
         period text DEFAULT NULL)
@@ -2326,4 +2321,4 @@ CREATE OR REPLACE VIEW dp.publications WITH (security_barrier) AS
         SELECT pg_catalog.pg_has_role(dp.role(p.made_by, p.made_by_name), 'USAGE')) AS o (is_own)
      WHERE p.published_at IS NOT NULL OR o.is_own;
 COMMENT ON COLUMN dp.publications.releases IS
-    'its releases, but for drafts of others';
+    'its releases, but for drafts that the caller may not know of';

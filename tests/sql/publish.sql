@@ -157,6 +157,21 @@ SELECT * FROM dp_publish_check('Q3', '[{"dataset": "large", "epsilon": 0.3, "nam
 RESET ROLE;
 SELECT name, made_by, published_at IS NOT NULL AS published FROM dp.publications ORDER BY name, made_by;
 
+-- who has no grant any more shows no draft; whose publication it is does not help
+SET ROLE dp_test_reader;
+CALL dp_publish('begun', '[{"dataset": "large", "epsilon": 0.05, "name": "begun"}]', draft => true);
+RESET ROLE;
+SELECT dp_revoke('large', 'dp_test_reader');
+SET ROLE dp_test_reader;
+SELECT dp.show_publication('begun');
+RESET ROLE;
+SELECT name, status FROM dp.releases WHERE name = 'begun';
+SELECT dp_grant('large', 'dp_test_reader', 0.4);
+SET ROLE dp_test_reader;
+SELECT dp.show_publication('begun');
+RESET ROLE;
+SELECT name, status FROM dp.releases WHERE name = 'begun';
+
 -- what another role releases meanwhile is made, and not quoted for whoever called; what is not quoted is not published
 CREATE FUNCTION theirs() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET client_min_messages = warning
     AS $$SELECT count(*) FROM dp_hierarchy_release('small', 0.01, name => 'by a function')$$;

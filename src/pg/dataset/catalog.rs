@@ -256,7 +256,16 @@ impl Dataset {
     /// Errors: it was declared in a database that this one is a copy of; its owner is gone, by whose
     /// rights it was. (A superuser who stands in may read everything.)
     fn check_is_itself(&self) -> Result<()> {
-        self.check_is_of_here()?;
+        if !self.is_of_here {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("dataset \"{}\" was declared in another database", self.name),
+            )
+            .set_hint(
+                "Nothing was spent. This one is a copy of it, or was restored: what is released here \
+                 is not taken off the budget there. Its owner confirms it with dp_confirm_dataset.",
+            ));
+        }
         if !self.is_orphaned {
             return Ok(());
         }
@@ -267,31 +276,7 @@ impl Dataset {
                 self.name
             ),
         )
-        .set_hint(
-            "Nothing was spent. A superuser gives it to a role, dp_set_owner, or confirms that it is \
-             the superuser's, dp_confirm_dataset.",
-        ))
-    }
-
-    fn check_is_of_here(&self) -> Result<()> {
-        if self.is_of_here {
-            return Ok(());
-        }
-        Err(error(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("dataset \"{}\" was declared in another database", self.name),
-        )
-        .set_hint(
-            "Nothing was spent. This one is a copy of it, or was restored: what is released here is \
-             not taken off the budget there. Its owner confirms it with dp_confirm_dataset.",
-        ))
-    }
-
-    /// Errors: it is not what its owner declared; the role could not declare it.
-    pub(crate) fn check_may_belong_to(&self, role: Oid) -> Result<()> {
-        self.check_is_of_here()?;
-        let fingerprint = self.source.declare(self.counted.as_ref(), role)?;
-        self.refuse_changed(&fingerprint)
+        .set_hint("Nothing was spent. A superuser confirms the dataset: dp_confirm_dataset."))
     }
 
     /// Every leaf region's path with its public number of groups; None where only private rows
@@ -385,11 +370,7 @@ impl Dataset {
 
     fn check_unchanged(&self) -> Result<()> {
         let now = as_of_now(|| self.source.fingerprint_with(self.counted.as_ref()))?;
-        self.refuse_changed(&now)
-    }
-
-    fn refuse_changed(&self, fingerprint: &str) -> Result<()> {
-        if self.is_unchanged(fingerprint) {
+        if self.is_unchanged(&now) {
             return Ok(());
         }
         Err(error(

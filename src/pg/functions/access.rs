@@ -4,7 +4,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, invalid, required};
 use crate::pg::ledger::grantees;
 use crate::pg::server::catalog::execute;
-use crate::pg::server::roles::{acts_for, role_exists, role_name};
+use crate::pg::server::roles::{role_exists, role_name};
 use crate::pg::server::state::{current_role, own_identity};
 use crate::privacy::Epsilon;
 use pgrx::pg_sys::Oid;
@@ -35,27 +35,6 @@ fn dp_set_smallest_charge(dataset: Option<&str>, epsilon: Option<f64>) -> Result
     })
 }
 
-/// Of a dataset whose owner is gone, too, by a superuser.
-#[pg_extern(volatile, parallel_unsafe)]
-fn dp_set_owner(dataset: Option<&str>, owner: Option<Oid>) -> Result<()> {
-    let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
-    let owner = existing(required(owner, "owner")?)?;
-    if !acts_for(owner) {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
-            format!("owner: you have not the rights of role {}", role_name(owner)),
-        )
-        .set_hint("Who is a member of both roles gives the dataset away, or a superuser."));
-    }
-    dataset.check_may_belong_to(owner)?;
-    execute(
-        "UPDATE dp.dataset SET owner = $2, owner_name = pg_get_userbyid($2) WHERE id = $1",
-        &[dataset.id.into(), owner.into()],
-        |_| Ok(()),
-    )?;
-    Ok(())
-}
-
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_grant(
     dataset: Option<&str>,
@@ -66,7 +45,10 @@ fn dp_grant(
     delta_limit: Option<f64>,
 ) -> Result<()> {
     let dataset = Dataset::open_as_owner(required(dataset, "dataset")?)?;
-    let role = existing(required(role, "role")?)?;
+    let role = required(role, "role")?;
+    if !role_exists(role) {
+        return Err(no_role(role));
+    }
     let limit = epsilon_limit.map(|limit| checked_limit("epsilon_limit", limit)).transpose()?;
     let period_limit =
         period_limit.map(|limit| checked_limit("period_limit", limit)).transpose()?;
@@ -133,10 +115,6 @@ pub(super) fn find_grantees(dataset: i64) -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn existing(role: Oid) -> Result<Oid> {
-    if role_exists(role) { Ok(role) } else { Err(no_role(role)) }
 }
 
 fn no_role(role: Oid) -> ErrorReport {

@@ -253,7 +253,8 @@ fn role(number: u32) -> pgrx::datum::DatumWithOid<'static> {
 }
 
 /// Shows a publication all of whose releases are stored, but for those whose status their owner has
-/// set, and returns these releases. None if one is not stored, or there is no publication.
+/// set, and returns these releases. None if one is not stored, or is of a dataset that the role may not
+/// use any more, or there is no publication.
 pub(super) fn show(publication: &str, who: u32) -> SpiResult<Option<Vec<i64>>> {
     Spi::connect_mut(|client| {
         let shown = first_row(
@@ -266,6 +267,15 @@ pub(super) fn show(publication: &str, who: u32) -> SpiResult<Option<Vec<i64>>> {
                                       JOIN dp.dataset AS d ON d.id = r.dataset \
                                      WHERE r.publication = p.id AND r.released_at IS NULL \
                                        AND d.dropped_at IS NULL) \
+                    AND NOT EXISTS (SELECT FROM dp.release AS r \
+                                      JOIN dp.dataset AS d ON d.id = r.dataset \
+                                     WHERE r.publication = p.id AND r.status = 'draft' \
+                                       AND NOT pg_has_role($2, dp.role(d.owner, d.owner_name), 'USAGE') \
+                                       AND NOT EXISTS ( \
+                                           SELECT FROM dp.access AS a \
+                                            WHERE a.dataset = d.id AND NOT a.revoked \
+                                              AND dp.role(a.grantee, a.grantee_name) = a.grantee \
+                                              AND pg_has_role($2, a.grantee, 'USAGE'))) \
                  RETURNING p.id, p.published_at), \
              releases AS ( \
                  UPDATE dp.release AS r \
