@@ -31,7 +31,7 @@ const FALSE_ALARM: f64 = 1e-6;
 /// than [`KEPT_IF_SINGLE`] times that of the exponential mechanism, beyond what noise
 /// explains.
 pub fn quick(directory: &Path) -> Result<(), Box<dyn Error>> {
-    let [gap, rooms, few] = hard()?;
+    let [gap, rooms, few, schools] = hard()?;
     let hierarchies = [
         Hierarchies::new(housing(Geography { states: 6, counties: 10 })?)?,
         Hierarchies::new(dense(Geography { states: 6, counties: 10 })?)?,
@@ -39,6 +39,7 @@ pub fn quick(directory: &Path) -> Result<(), Box<dyn Error>> {
         Hierarchies::new(gap)?,
         Hierarchies::new(rooms)?,
         Hierarchies::new(few)?,
+        Hierarchies::new(schools)?,
     ];
     // for what releases promise alone: two tell little of their errors
     let numbers = l1::Comparison::measure(vec![hierarchies[2].all()], 2)?;

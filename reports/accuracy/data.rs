@@ -3,8 +3,8 @@
 use crate::numbers::thousands;
 use crate::population::Census;
 use crate::synthetic::{
-    FEW_MAX_SIZE, GAP_MAX_SIZE, Geography, RACE_MAX_SIZE, ROOMS_MAX_SIZE, SPARSE_MAX_SIZE,
-    TAXI_MAX_SIZE, few, gap, race, rooms, sparse, taxi,
+    FEW_MAX_SIZE, GAP_MAX_SIZE, Geography, RACE_MAX_SIZE, ROOMS_MAX_SIZE, SCHOOLS_MAX_SIZE,
+    SPARSE_MAX_SIZE, TAXI_MAX_SIZE, few, gap, race, rooms, schools, sparse, taxi,
 };
 use pg_dp::coco::{Coco, Tally};
 use pg_dp::hierarchy::Tree;
@@ -100,8 +100,8 @@ pub fn taxis() -> Result<Data, Box<dyn Error>> {
     Data::new("Taxi", note, &levels, taxi(SEED), TAXI_MAX_SIZE)
 }
 
-/// Three kinds of data that estimators or consistency once failed on.
-pub fn hard() -> Result<[Data; 3], Box<dyn Error>> {
+/// Four kinds of data that estimators or consistency once failed on.
+pub fn hard() -> Result<[Data; 4], Box<dyn Error>> {
     let levels = ["nation", "states", "counties"];
     let data = |title, note: &str, leaves, max_size| {
         let note = format!("{note} Made by `reports/accuracy/synthetic.rs`.");
@@ -116,6 +116,12 @@ pub fn hard() -> Result<[Data; 3], Box<dyn Error>> {
             ROOMS_MAX_SIZE,
         )?,
         data("Few regions", "Three regions of two each.", few(SEED), FEW_MAX_SIZE)?,
+        data(
+            "Schools",
+            "Towns of fifteen schools, one or two of them empty, all others with 8 to 47 pupils.",
+            schools(),
+            SCHOOLS_MAX_SIZE,
+        )?,
     ])
 }
 

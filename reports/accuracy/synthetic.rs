@@ -14,6 +14,7 @@ type Leaves = Vec<(Vec<String>, Coco)>;
 pub const SPARSE_MAX_SIZE: u64 = 10_000;
 pub const RACE_MAX_SIZE: u64 = 5_000;
 pub const TAXI_MAX_SIZE: u64 = 10_000;
+pub const SCHOOLS_MAX_SIZE: u64 = 1000;
 pub const GAP_MAX_SIZE: u64 = 1_000;
 pub const ROOMS_MAX_SIZE: u64 = 100;
 pub const FEW_MAX_SIZE: u64 = 1_000;
@@ -103,6 +104,19 @@ pub fn few(seed: u64) -> Leaves {
     counties(seed, Geography { states: 3, counties: 2 }, 10_000.0, |rng| {
         (members.sample(rng) as u64).min(FEW_MAX_SIZE)
     })
+}
+
+/// Towns of fifteen schools, one of which, or two, is empty; all others have 8 to 47 pupils.
+pub fn schools() -> Leaves {
+    const TOWNS: u64 = 40;
+    let town = |town: u64| {
+        let mut tally = Tally::default();
+        for school in (1..=600).filter(|school| school % TOWNS == town) {
+            tally.add(if school <= 550 { 8 + school * 7 % 40 } else { 0 }, 1);
+        }
+        (vec![format!("Part {}", town / 10), format!("Town {town:02}")], tally.histogram())
+    };
+    (0..TOWNS).map(town).collect()
 }
 
 /// Counties differ in their number of groups, whose median is given.

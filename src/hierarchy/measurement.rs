@@ -161,6 +161,17 @@ impl RegionMeasurement {
         (measured, of_region.told_apart(numbers))
     }
 
+    /// A region of so many groups, by numbers that were measured before, if a region with that profile
+    /// tells what to expect of it.
+    pub(super) fn again(
+        &self,
+        groups: u64,
+        numbers: &[MeasuredNumbers],
+        below: &Profile,
+    ) -> Option<Estimate> {
+        self.of_histogram.of_groups(groups).again(numbers, below)
+    }
+
     fn of_region<'a>(&self, truth: &Coco, parent: Option<&'a Profile>) -> NodeMeasurement<'a> {
         let of_region = self.of_histogram.of_groups(truth.groups());
         match parent {

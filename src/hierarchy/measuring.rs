@@ -4,6 +4,7 @@ use super::consistency::{CutNoise, Evidence, NoisyCells};
 use super::measurement::{LevelMeasurement, Measured, RegionMeasurement};
 use super::observer::Observer;
 use super::plan::ReleasePlan;
+use super::pooling::{Above, Pooling};
 use super::tree::Tree;
 use crate::coco::{Coco, Estimate, MeasuredNumbers, Profile, tells};
 use crate::noise::{Key, RandomWords, ScaleError};
@@ -47,9 +48,9 @@ impl MeasuredRegions {
 
 /// What the plan's consistency method wants to know of every region. `truth`: in the tree's order.
 ///
-/// A level that is adapted to one above is measured after it: the levels compose sequentially, and
-/// adaptively. All others are measured together with the one above, since one region can be nearly
-/// all the work of a level, and keep a single thread busy.
+/// A level that is adapted to one above, or to a first look, is measured after it: they compose
+/// sequentially, and adaptively. All others are measured together with the one above, since one region
+/// can be nearly all the work of a level, and keep a single thread busy.
 ///
 /// Errors: a noise scale that cannot be sampled.
 pub(super) fn measure<R: RandomWords + ?Sized>(
@@ -70,6 +71,8 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
                 let of_root = |numbers| KeptNumbers { region: 0, first_look: true, scale, numbers };
                 kept.extend(numbers.into_iter().map(of_root));
             }
+            above.look =
+                Some(Profile::new(&root, plan.max_size(), look.measurement().noise().variance()));
             let levels = plan.levels_after(look, &root, tree, |region| truth[region].groups())?;
             let chosen = || (0..levels.len()).filter(|level| levels[*level].is_some());
             let regions = chosen().map(|level| tree.level(level).len()).sum();
@@ -87,7 +90,8 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
         let (first, measurement) = together[0];
         // nothing is measured of the levels in between
         measured.resize(tree.level(first).start, Measured::Estimate(Estimate::default()));
-        if measurement.follows() {
+        let follows = measurement.follows();
+        if follows {
             above.reach(first, tree, &measured, plan.max_size());
         }
         let mut regions = Vec::new();
@@ -110,12 +114,23 @@ pub(super) fn measure<R: RandomWords + ?Sized>(
                 }
             }
         }
-        let keep = plan.keeps_measurements();
+        // not with a level beside it that follows nothing
+        let pools = follows && together.len() == 1 && regions.len() <= MOST_AT_ONCE;
+        let pooling = measurement.of_regions().filter(|_| pools).and_then(|of_level| {
+            let groups = regions.iter().map(|region| region.truth.groups()).collect();
+            let (above, max_size) = (above.of_regions(), plan.max_size());
+            Pooling { measurement: of_level, groups, above, max_size }.worthwhile()
+        });
+        let keeps = plan.keeps_measurements();
         for regions in regions.chunks(MOST_AT_ONCE) {
-            let of_regions = measure_regions(regions, keep, words, threads, observer);
+            let keep = keeps || pooling.is_some();
+            let mut of_regions = measure_regions(regions, keep, words, threads, observer);
+            if let Some(pooling) = &pooling {
+                pooling.infer_again(&mut of_regions, threads);
+            }
             for (unmeasured, (region, numbers)) in regions.iter().zip(of_regions) {
                 let (region_number, scale) = (measured.len(), unmeasured.scale());
-                kept.extend(numbers.into_iter().map(|numbers| KeptNumbers {
+                kept.extend(numbers.into_iter().filter(|_| keeps).map(|numbers| KeptNumbers {
                     region: region_number,
                     first_look: false,
                     scale,
@@ -140,6 +155,8 @@ const MOST_AT_ONCE: usize = 1 << 17;
 /// What is released of the regions above those that are to be measured.
 #[derive(Default)]
 struct RegionsAbove {
+    /// The root by a first look, which stands for a level where none is measured.
+    look: Option<Profile>,
     /// The lowest level that is measured, and the variance of its noise.
     measured: Option<(usize, f64)>,
     /// Of its regions.
@@ -151,7 +168,11 @@ struct RegionsAbove {
 impl RegionsAbove {
     /// The regions of a level are next. `regions`: what was measured above it.
     fn reach(&mut self, level: usize, tree: &Tree, regions: &[Measured], max_size: u64) {
-        let Some((measured, variance)) = self.measured else { return };
+        let Some((measured, variance)) = self.measured else {
+            self.profiles = self.look.iter().cloned().collect();
+            self.places = vec![0; tree.level(level).len()];
+            return;
+        };
         let profile = |region: &Measured| match region {
             Measured::Estimate(estimate) => Some(Profile::new(estimate, max_size, variance)),
             Measured::Row(_) => None,
@@ -163,6 +184,11 @@ impl RegionsAbove {
             let places = self.places.iter().zip(children);
             self.places = places.flat_map(|(place, count)| repeat_n(*place, count)).collect();
         }
+    }
+
+    /// Those that the regions of the level lie in.
+    fn of_regions(&self) -> Above<'_> {
+        Above { places: &self.places, profiles: &self.profiles }
     }
 
     /// Of the region that one of the level lies in, by its place in it.

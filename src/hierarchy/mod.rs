@@ -14,6 +14,7 @@ mod measuring;
 mod noisy_table;
 mod observer;
 mod plan;
+mod pooling;
 mod prior;
 mod release;
 mod selection;

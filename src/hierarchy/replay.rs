@@ -130,6 +130,8 @@ fn no_neighbours_are_farther_apart_than_is_charged() {
         ("chain", "Hc", "chain"),
         // a first look at the root, and shares that follow from it
         ("first look", "cut", "matching"),
+        // leaves that are inferred together
+        ("leaves together", "cut", "bottom_up"),
     ] {
         check(name, 2, hair, asked(2, 2.0, estimator, method));
     }

@@ -27,8 +27,9 @@ const SEED: u64 = 2026;
 /// The page, of so many releases of each hierarchy at each epsilon.
 pub fn page(runs: usize) -> Result<String, Box<dyn Error>> {
     let small = || Geography { states: 6, counties: 10 };
-    let [gap, ..] = data::hard()?;
-    let hierarchies = [data::housing(small())?, data::dense(small())?, data::flights()?, gap];
+    let [gap, .., schools] = data::hard()?;
+    let hierarchies =
+        [data::housing(small())?, data::dense(small())?, data::flights()?, gap, schools];
     let mut text = report::head(runs, &hierarchies);
     for data in &hierarchies {
         let one = |run: usize, cell: usize| {

@@ -1,8 +1,9 @@
 //! What an estimator is.
 
 use super::columns::columns;
-use super::kept::Sequence;
+use super::kept::{MeasuredNumbers, Sequence};
 use super::node::NoisyNode;
+use super::profile::Profile;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
 
@@ -65,6 +66,16 @@ pub(super) trait HistogramEstimator {
 
     /// What the node's numbers are of which `noisy` were released.
     fn sequence(&self, node: &NoisyNode, noisy: &[i64]) -> Sequence;
+
+    /// What the same noisy numbers say of the node below a region with that profile, if it follows one.
+    fn again(
+        &self,
+        _node: &NoisyNode,
+        _numbers: &[MeasuredNumbers],
+        _below: &Profile,
+    ) -> Option<Estimate> {
+        None
+    }
 
     /// Whether a node is measured otherwise where an estimate of the region above it is known.
     fn follows(&self) -> bool {

@@ -31,6 +31,13 @@ pub struct MeasuredNumbers {
     pub values: Vec<i64>,
 }
 
+impl MeasuredNumbers {
+    /// Those of a kind, from the first place on.
+    pub(super) fn values_of(all: &[MeasuredNumbers], kind: NumberKind) -> &[i64] {
+        all.iter().find(|numbers| numbers.kind == kind).map_or(&[], |numbers| &numbers.values)
+    }
+}
+
 /// What the numbers of a node are, as they were measured: so many of this kind, and the rest are
 /// rows.
 #[derive(Debug, Clone, Copy)]

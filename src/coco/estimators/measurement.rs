@@ -169,6 +169,16 @@ impl<'a> NodeMeasurement<'a> {
         self.of_all.estimator.sequence(&self.node(), &noisy).apart(noisy)
     }
 
+    /// An estimate by numbers that were measured before, of a node that lies in a region with that
+    /// profile. `None` where that one is not known well enough to say what to expect, or nothing follows
+    /// from it.
+    pub(crate) fn again(&self, numbers: &[MeasuredNumbers], below: &Profile) -> Option<Estimate> {
+        if self.groups == 0 || !below.tells(self.groups, self.of_all.noise.variance()) {
+            return None;
+        }
+        self.of_all.estimator.again(&self.node(), numbers, below)
+    }
+
     /// Adds fresh noise to one number after the other; each is a unit of work.
     pub(crate) fn noisy<R: RandomWords + ?Sized>(&self, words: &mut R) -> impl FnMut(i64) -> i64 {
         let noise = &self.of_all.noise;

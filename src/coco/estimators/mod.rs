@@ -10,11 +10,13 @@ mod hg;
 mod kept;
 mod measurement;
 mod node;
+mod pool;
 mod profile;
 mod table;
 
 pub use kept::{MeasuredNumbers, NumberKind};
 pub use measurement::{HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement};
+pub(crate) use pool::Pool;
 pub use profile::Profile;
 pub(crate) use profile::tells;
 pub use table::Estimator;

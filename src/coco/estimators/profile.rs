@@ -79,6 +79,11 @@ impl Profile {
         tells(self.share(groups), self.variance, variance)
     }
 
+    /// Of the noise that it was measured with.
+    pub(crate) fn variance(&self) -> f64 {
+        self.variance
+    }
+
     /// The released numbers of groups.
     pub(super) fn histogram(&self) -> &Coco {
         &self.histogram

@@ -7,8 +7,9 @@ use super::h::H;
 use super::hc::Hc;
 use super::hc_l2::HcL2;
 use super::hg::Hg;
-use super::kept::Sequence;
+use super::kept::{MeasuredNumbers, Sequence};
 use super::node::NoisyNode;
+use super::profile::Profile;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
 use std::fmt;
@@ -126,6 +127,15 @@ impl HistogramEstimator for Estimator {
 
     fn sequence(&self, node: &NoisyNode, noisy: &[i64]) -> Sequence {
         ask!(self, it => it.sequence(node, noisy))
+    }
+
+    fn again(
+        &self,
+        node: &NoisyNode,
+        numbers: &[MeasuredNumbers],
+        below: &Profile,
+    ) -> Option<Estimate> {
+        ask!(self, it => it.again(node, numbers, below))
     }
 
     fn follows(&self) -> bool {

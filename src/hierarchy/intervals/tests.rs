@@ -347,18 +347,21 @@ fn bars_at_once_hold_what_is_as_far_off_elsewhere() {
 #[test]
 fn levels_are_those_that_a_first_look_led_to() {
     let mechanism = asked(2.0);
-    let released = released(&mechanism, 5);
-    assert_eq!(released.epsilons.len(), 2);
-    let sum: f64 = released.epsilons.iter().flatten().sum();
+    let of_look = released(&mechanism, 5);
+    assert_eq!(of_look.epsilons.len(), 2);
+    let sum: f64 = of_look.epsilons.iter().flatten().sum();
     assert!((sum - 2.0 * 0.99).abs() < 1e-9, "{sum}"); // what the look left
-    let fixed = mechanism.with_levels(&released.epsilons).unwrap();
+    let fixed = mechanism.with_levels(&of_look.epsilons).unwrap();
     let of_levels: Vec<Option<f64>> = fixed.plans()[0]
         .levels()
         .iter()
         .map(|level| level.as_ref().map(|level| level.epsilon()))
         .collect();
-    assert_eq!(of_levels, released.epsilons);
-    assert!(fixed.plans()[0].first_look().is_none());
+    assert_eq!(of_levels, of_look.epsilons);
+    // the look is taken again, and changes nothing of that
+    let again = released(&fixed, 6);
+    assert!(fixed.plans()[0].first_look().is_some());
+    assert_eq!(again.epsilons, of_levels);
     assert!(mechanism.with_levels(&[]).is_err());
     let given = ReleaseRequest { shares: Some(vec![0.5, 0.5]), ..ReleaseRequest::new(2, 2.0) };
     let given = Mechanism::new(&given).unwrap();

@@ -51,8 +51,8 @@ pub struct ReleasePlan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FirstLook {
     measurement: HistogramMeasurement,
-    /// For all levels together.
-    left: f64,
+    /// For all levels together; `None` where their shares are settled already.
+    left: Option<f64>,
 }
 
 impl FirstLook {
@@ -162,7 +162,7 @@ impl ReleasePlan {
         let epsilon = self.of_sizes.whole() * LOOK;
         let (max_size, rows) = (self.max_size, self.rows_per_unit);
         let measurement = HistogramMeasurement::new(Estimator::Cut, max_size, rows, epsilon)?;
-        Ok(FirstLook { measurement, left })
+        Ok(FirstLook { measurement, left: Some(left) })
     }
 
     /// What is measured of a level where the levels can get any shares.
@@ -188,11 +188,12 @@ impl ReleasePlan {
         tree: &Tree,
         groups: impl Fn(usize) -> u64,
     ) -> Result<Vec<Option<LevelMeasurement>>, ScaleError> {
+        let Some(left) = look.left else { return Ok(self.levels.clone()) };
         let scale = look.measurement.noise().scale().as_f64();
         let (max_size, rows) = (self.max_size, self.rows_per_unit);
         let outlook = Outlook::new((root, scale), tree, groups, max_size, rows);
-        let parts = outlook.best_parts(look.left);
-        let of_part = look.left / PARTS as f64;
+        let parts = outlook.best_parts(left);
+        let of_part = left / PARTS as f64;
         let measurement = |parts: usize| match parts {
             0 => Ok(None),
             parts => self.measurement_of(of_part * parts as f64).map(Some),
@@ -201,13 +202,12 @@ impl ReleasePlan {
     }
 
     /// The plan that a first look led to: what it calibrated each level's measurement to, None
-    /// where nothing was measured. A plan without a first look stays as it is.
+    /// where nothing was measured. The look is taken as before, as regions follow it, but decides nothing.
+    /// A plan without a first look stays as it is.
     ///
     /// Errors: not one for each level, or one that cannot be sampled.
     pub(super) fn with_levels(&self, epsilons: &[Option<f64>]) -> Result<ReleasePlan, PlanError> {
-        if self.look.is_none() {
-            return Ok(self.clone());
-        }
+        let Some(look) = &self.look else { return Ok(self.clone()) };
         if epsilons.len() != self.levels.len() {
             return Err(PlanError::ShareCount { got: epsilons.len(), levels: self.levels.len() });
         }
@@ -216,7 +216,8 @@ impl ReleasePlan {
             epsilon.map(|epsilon| self.measurement_of(epsilon).map_err(scale)).transpose()
         };
         let levels = epsilons.iter().map(measurement).collect::<Result<_, _>>()?;
-        Ok(ReleasePlan { levels, look: None, ..self.clone() })
+        let look = Some(FirstLook { left: None, ..look.clone() });
+        Ok(ReleasePlan { levels, look, ..self.clone() })
     }
 
     /// The whole budget: what is charged.
@@ -230,11 +231,12 @@ impl ReleasePlan {
     /// worst: whatever comes of it keeps that epsilon.
     pub fn loss(&self) -> PrivacyLoss {
         let of_groups = self.groups.iter().flat_map(GroupCounts::epsilons);
-        let of_sizes = match &self.look {
-            Some(look) => vec![look.measurement.noise().epsilon(), look.left],
+        let look = self.look.iter().map(|look| look.measurement.noise().epsilon());
+        let of_levels = match self.look.as_ref().and_then(|look| look.left) {
+            Some(left) => vec![left],
             None => self.levels.iter().flatten().map(LevelMeasurement::epsilon).collect(),
         };
-        PrivacyLoss::of_pure(of_groups.chain(of_sizes))
+        PrivacyLoss::of_pure(of_groups.chain(look).chain(of_levels))
     }
 
     /// What is measured before all else of how many groups there are, where that is private.

@@ -9,7 +9,7 @@ mod prior;
 mod strips;
 
 use super::estimator::HistogramEstimator;
-use super::kept::{NumberKind, Sequence};
+use super::kept::{MeasuredNumbers, NumberKind, Sequence};
 use super::node::NoisyNode;
 use super::profile::Profile;
 use crate::coco::estimate::Estimate;
@@ -28,6 +28,12 @@ pub(super) struct CutAt(pub u64);
 /// The region above, if it tells what to expect of the node.
 fn telling<'a>(node: &NoisyNode<'a>) -> Option<&'a Profile> {
     node.parent.filter(|parent| parent.tells(node.groups, node.variance))
+}
+
+/// What noisy columns say of a node by themselves: groups that are larger than their places have the next
+/// size.
+pub(super) fn of_columns(node: &NoisyNode, noisy: &[i64]) -> Estimate {
+    Strips { node, prior: None, inferred: true }.again(noisy, &[])
 }
 
 /// For how many draws the processor's time to infer one column would do.
@@ -69,6 +75,21 @@ impl HistogramEstimator for Cut {
             None => columns_as_they_come(node, noisy),
         };
         Sequence { kind: NumberKind::Column, count }
+    }
+
+    fn again(
+        &self,
+        node: &NoisyNode,
+        numbers: &[MeasuredNumbers],
+        below: &Profile,
+    ) -> Option<Estimate> {
+        let columns = MeasuredNumbers::values_of(numbers, NumberKind::Column);
+        let rows = MeasuredNumbers::values_of(numbers, NumberKind::Row);
+        let cut = columns.len() as i64;
+        let rows: Vec<i64> = rows.iter().rev().map(|size| size.saturating_sub(cut)).collect();
+        let node = &NoisyNode { parent: Some(below), ..*node };
+        let prior = ColumnPrior::new(below, node, columns.len() as u64);
+        Some(Strips { node, prior: prior.as_ref(), inferred: true }.again(columns, &rows))
     }
 
     fn follows(&self) -> bool {

@@ -14,7 +14,7 @@
 //! beyond the cut. Their estimates are the medians of its positions given the noisy columns
 //! ([`smoothing`](crate::fit)). Columns that noise drowns are drawn towards the parent's shape, the
 //! others stay near what was measured. The child's columns themselves tell d: the most likely of a
-//! few values. Where a child has nothing of its parent's shape, d is large and the columns stay.
+//! few values. Where d is large, the child has little of its parent's shape, and nothing is made of it.
 //!
 //! # Privacy
 //!
@@ -24,8 +24,13 @@ use crate::coco::estimators::node::NoisyNode;
 use crate::coco::estimators::profile::Profile;
 use crate::fit::{LaplaceNoise, Normal, Walk, WalkMedians, isotonic_l1, log_likelihoods};
 
-/// The values of d. The last leaves the columns as they are measured.
+/// The values of d. With the last the columns are as likely as by themselves.
 const DIFFERENCES: [f64; 10] = [0.0, 0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 16.0, 256.0, 1e6];
+
+/// A child that differs from its parent by more, a third in each cell, is inferred from its own numbers
+/// alone: its columns would otherwise be a fit, and not medians over what is possible. Of children unlike
+/// each other the errors were up to 1.19 times as large with the fit.
+const LARGEST_DIFFERENCE: f64 = 0.1;
 
 /// More columns than this are not smoothed: a fit of 65,536 takes a tenth of a second, in which a
 /// release cannot be cancelled.
@@ -82,8 +87,9 @@ impl ColumnPrior {
         Some(ColumnPrior { of_size, beyond: beyond as f64 * share, share })
     }
 
-    /// The numbers of groups of size at most i, given such noisy ones.
-    pub(super) fn columns(&self, node: &NoisyNode, noisy: &[i64]) -> Smoothed {
+    /// The numbers of groups of size at most i, given such noisy ones. `None` where these have little of
+    /// what is expected.
+    pub(super) fn columns(&self, node: &NoisyNode, noisy: &[i64]) -> Option<Smoothed> {
         // noise of this size hardly occurs, and larger numbers have no room in the arithmetic
         let far = (16.0 * node.scale) as i64;
         let (least, most) = (-far, (node.groups as i64).saturating_add(far));
@@ -99,16 +105,20 @@ impl ColumnPrior {
                 (most, most_likely) = (likelihood, number);
             }
         }
+        let difference = DIFFERENCES[most_likely];
+        if difference > LARGEST_DIFFERENCE {
+            return None;
+        }
         let steps = self
             .of_size
             .iter()
-            .map(|&mean| Normal { mean, variance: self.variance(mean, DIFFERENCES[most_likely]) });
+            .map(|&mean| Normal { mean, variance: self.variance(mean, difference) });
         let walk = Walk {
             steps: steps.collect(),
             end: Normal { mean: end.0, variance: end.1[most_likely] },
         };
         let WalkMedians { medians, last } = walk.medians(&noisy, noise);
-        Smoothed { values: isotonic_l1(&medians).values, last }
+        Some(Smoothed { values: isotonic_l1(&medians).values, last })
     }
 
     fn variances(&self, mean: f64) -> [f64; DIFFERENCES.len()] {
@@ -196,7 +206,7 @@ mod tests {
             prior,
             ColumnPrior { of_size: vec![0.0, 6.0, 0.0, 2.0], beyond: 2.0, share: 0.1 }
         );
-        assert_eq!(prior.columns(&node, &[0, 6, 6, 8]).values, [0, 6, 6, 8]);
+        assert_eq!(prior.columns(&node, &[0, 6, 6, 8]).unwrap().values, [0, 6, 6, 8]);
     }
 
     #[test]

@@ -58,13 +58,13 @@
 
 use super::choice::cut_here;
 use super::inference::{MOST_PLACES, NoisyNumbers, can_be_inferred};
-use super::prior::ColumnPrior;
+use super::prior::{ColumnPrior, Smoothed};
 use crate::coco::estimate::{Estimate, EstimatedRun};
 use crate::coco::estimators::columns::{columns, push_columns};
 use crate::coco::estimators::node::NoisyNode;
 use crate::coco::histogram::Coco;
 use crate::fit::{Block, MedianFit, isotonic_l1, isotonic_l2};
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 use std::iter::repeat_n;
 
 /// By how much the largest groups, so many of them, exceed the cut: in ascending order.
@@ -84,6 +84,27 @@ pub(super) struct Strips<'a> {
     pub prior: Option<&'a ColumnPrior>,
     /// Whether the estimate is a posterior median, or a fit.
     pub inferred: bool,
+}
+
+/// Columns as they were measured, and what they are taken to be.
+struct Columns<'a> {
+    /// The node, by itself where they are unlike those of the region above.
+    node: NoisyNode<'a>,
+    noisy: &'a [i64],
+    /// By a region above.
+    smoothed: Option<Smoothed>,
+    /// Made when it is asked for.
+    fit: OnceCell<MedianFit>,
+}
+
+impl Columns<'_> {
+    fn fit(&self) -> &MedianFit {
+        self.fit.get_or_init(|| isotonic_l1(self.noisy))
+    }
+
+    fn values(&self) -> &[i64] {
+        self.smoothed.as_ref().map_or_else(|| &self.fit().values, |smoothed| &smoothed.values)
+    }
 }
 
 impl Strips<'_> {
@@ -107,22 +128,39 @@ impl Strips<'_> {
                 break;
             }
         }
-        let fit = LazyCell::new(|| isotonic_l1(&noisy));
-        let smoothed = self.prior.map(|prior| prior.columns(node, &noisy));
-        let columns = || smoothed.as_ref().map_or_else(|| &fit.values, |smoothed| &smoothed.values);
+        let columns = self.columns(&noisy);
         let cut = noisy.len() as u64;
-        let above = self.above(columns());
-        let count = self.rows_to_measure(cut, above);
+        let count = self.rows_to_measure(cut, self.above(columns.values()));
         let measured = rows(truth, node.max_size, cut, count).map(add_noise);
-        if !self.inferred || !can_be_inferred(node, cut, count) {
-            return self.joined(columns(), &fit, &isotonic_l2(measured));
+        if !self.inferred || !can_be_inferred(&columns.node, cut, count) {
+            return self.joined(&columns, &isotonic_l2(measured));
         }
         let mut rows = Vec::with_capacity(count as usize);
         rows.extend(measured);
-        let measured = NoisyNumbers { node, columns: &noisy, rows: &rows, above };
-        let estimate = measured.estimate(smoothed.as_ref());
-        let joined = || self.joined(columns(), &fit, &isotonic_l2(rows.iter().copied()));
-        estimate.unwrap_or_else(joined)
+        self.infer(&columns, &rows)
+    }
+
+    /// The estimate by columns and rows that were measured before.
+    pub(super) fn again(&self, noisy: &[i64], rows: &[i64]) -> Estimate {
+        let columns = self.columns(noisy);
+        if !can_be_inferred(&columns.node, noisy.len() as u64, rows.len() as u64) {
+            return self.joined(&columns, &isotonic_l2(rows.iter().copied()));
+        }
+        self.infer(&columns, rows)
+    }
+
+    fn columns<'n>(&'n self, noisy: &'n [i64]) -> Columns<'n> {
+        let smoothed = self.prior.and_then(|prior| prior.columns(self.node, noisy));
+        let is_unlike = self.prior.is_some() && smoothed.is_none();
+        let parent = self.node.parent.filter(|_| !is_unlike);
+        Columns { node: NoisyNode { parent, ..*self.node }, noisy, smoothed, fit: OnceCell::new() }
+    }
+
+    fn infer(&self, columns: &Columns, rows: &[i64]) -> Estimate {
+        let above = self.above(columns.values());
+        let numbers = NoisyNumbers { node: &columns.node, columns: columns.noisy, rows, above };
+        let estimate = numbers.estimate(columns.smoothed.as_ref());
+        estimate.unwrap_or_else(|| self.joined(columns, &isotonic_l2(rows.iter().copied())))
     }
 
     /// M. With the cut at K there is nothing beyond it.
@@ -139,11 +177,10 @@ impl Strips<'_> {
     }
 
     /// The estimate of G groups of sizes 0 ..= K from the columns and the fitted largest rows.
-    /// `fit`: of the noisy columns.
-    fn joined(&self, columns: &[i64], fit: &MedianFit, rows: &[Block]) -> Estimate {
+    fn joined(&self, columns: &Columns, rows: &[Block]) -> Estimate {
         let node = self.node;
-        let cut = columns.len() as u64;
-        let above = self.above(columns);
+        let cut = columns.noisy.len() as u64;
+        let above = self.above(columns.values());
         let count: u64 = rows.iter().map(Block::count).sum();
         let improbable = node.scale * (2.0 * count as f64 + 2.0).ln();
         let largest = (node.max_size - cut) as i128;
@@ -151,7 +188,7 @@ impl Strips<'_> {
         let mut runs = Vec::new();
         // with the cut at K, where the columns are most, nobody asks for them
         let no_rows = rows.is_empty();
-        let costs = if no_rows { Default::default() } else { fit.costs_of_bounds() };
+        let costs = if no_rows { Default::default() } else { columns.fit().costs_of_bounds() };
         let mut taken = 0;
         for block in rows.iter().rev() {
             let excess = block.rounded_mean().clamp(0, largest) as u64;
@@ -171,7 +208,7 @@ impl Strips<'_> {
             runs.push(EstimatedRun { size: cut + excess, variance, groups });
             taken += groups;
         }
-        push_columns(node, columns, node.groups - taken, &mut runs);
+        push_columns(node, columns.values(), node.groups - taken, &mut runs);
         Estimate::new(runs)
     }
 }
