@@ -118,7 +118,7 @@ pub fn hard() -> Result<[Data; 4], Box<dyn Error>> {
         data("Few regions", "Three regions of two each.", few(SEED), FEW_MAX_SIZE)?,
         data(
             "Schools",
-            "Towns of fifteen schools, one or two of them empty, all others with 8 to 47 pupils.",
+            "Counties of fifteen schools, one or two of them empty, all others with 8 to 47 pupils.",
             schools(),
             SCHOOLS_MAX_SIZE,
         )?,

@@ -106,17 +106,17 @@ pub fn few(seed: u64) -> Leaves {
     })
 }
 
-/// Towns of fifteen schools, one of which, or two, is empty; all others have 8 to 47 pupils.
+/// Counties of fifteen schools, one of which, or two, is empty; all others have 8 to 47 pupils.
 pub fn schools() -> Leaves {
-    const TOWNS: u64 = 40;
-    let town = |town: u64| {
+    const COUNTIES: u64 = 40;
+    let county = |county: u64| {
         let mut tally = Tally::default();
-        for school in (1..=600).filter(|school| school % TOWNS == town) {
+        for school in (1..=600).filter(|school| school % COUNTIES == county) {
             tally.add(if school <= 550 { 8 + school * 7 % 40 } else { 0 }, 1);
         }
-        (vec![format!("Part {}", town / 10), format!("Town {town:02}")], tally.histogram())
+        (vec![format!("State {}", county / 10), format!("County {county:02}")], tally.histogram())
     };
-    (0..TOWNS).map(town).collect()
+    (0..COUNTIES).map(county).collect()
 }
 
 /// Counties differ in their number of groups, whose median is given.

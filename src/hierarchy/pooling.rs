@@ -13,7 +13,13 @@ use std::num::NonZeroUsize;
 const LEAST_VARIANCE: f64 = 0.1;
 
 /// So many numbers are held at most, about.
-const MOST_NUMBERS: f64 = (1 << 24) as f64;
+const MOST_NUMBERS: f64 = (1 << 23) as f64;
+
+/// A region with more groups and sizes may have more columns than can be inferred.
+const MOST_COLUMNS: u64 = 1 << 15;
+
+/// Of two regions each would be told what to expect by its own noise.
+const FEWEST: usize = 3;
 
 /// A level whose regions follow what was released above them.
 pub(super) struct Pooling<'a> {
@@ -37,10 +43,11 @@ impl Pooling<'_> {
     /// `None` where it can change nothing, or takes too much room.
     pub(super) fn worthwhile(self) -> Option<Self> {
         let noise = self.noise();
-        // few columns by themselves are told from noise after some times its scale
-        let numbers =
-            |groups: &u64| (*groups).min(self.max_size) as f64 + 8.0 * noise.scale().as_f64();
-        let fits = self.groups.iter().map(numbers).sum::<f64>() <= MOST_NUMBERS;
+        let columns = |groups: &u64| (*groups).min(self.max_size);
+        // that columns are few is seen after some times the noise's scale, and so many more rows are measured
+        let numbers = |groups: &u64| columns(groups) as f64 + 24.0 * noise.scale().as_f64();
+        let fits = self.groups.iter().map(numbers).sum::<f64>() <= MOST_NUMBERS
+            && self.groups.iter().map(columns).all(|columns| columns <= MOST_COLUMNS);
         let mut regions = self.pools().into_iter().enumerate();
         let knows = regions.any(|(place, regions)| self.knows_more(place, regions));
         (fits && noise.variance() >= LEAST_VARIANCE && knows).then_some(self)
@@ -50,14 +57,14 @@ impl Pooling<'_> {
         self.measurement.of_histogram().noise()
     }
 
-    /// How many regions lie in each region above.
+    /// How many regions with groups lie in each region above. Of others nothing is measured.
     fn pools(&self) -> Vec<usize> {
         let mut counts = Vec::new();
-        for &place in self.above.places {
+        for (&place, &groups) in self.above.places.iter().zip(&self.groups) {
             if counts.len() <= place {
                 counts.resize(place + 1, 0);
             }
-            counts[place] += 1;
+            counts[place] += usize::from(groups > 0);
         }
         counts
     }
@@ -66,7 +73,7 @@ impl Pooling<'_> {
     fn knows_more(&self, place: usize, regions: usize) -> bool {
         let variance = regions as f64 * self.noise().variance();
         let above = self.above.profiles.get(place);
-        regions > 1 && above.is_none_or(|above| variance < above.variance())
+        regions >= FEWEST && above.is_none_or(|above| variance < above.variance())
     }
 
     /// `of_regions`: all of the level, with the numbers that they were made of.
@@ -82,16 +89,20 @@ impl Pooling<'_> {
                 self.knows_more(place, regions).then(pool)
             })
             .collect();
-        for ((measured, numbers), &place) in of_regions.iter().zip(self.above.places) {
-            if let (Measured::Estimate(estimate), Some(pool)) = (measured, &mut pools[place]) {
+        for (number, (measured, numbers)) in of_regions.iter().enumerate() {
+            poll();
+            let pool = &mut pools[self.above.places[number]];
+            if let (Measured::Estimate(estimate), Some(pool)) = (measured, pool)
+                && self.groups[number] > 0
+            {
                 pool.add(estimate, numbers);
             }
         }
-        let profile = |pool: Option<Pool>| {
+        let work: Vec<u64> = pools.iter().map(|pool| pool.as_ref().map_or(0, Pool::work)).collect();
+        let profiles: Vec<Option<Profile>> = share(&work, threads, |place| {
             poll();
-            pool.and_then(Pool::profile)
-        };
-        let profiles: Vec<Option<Profile>> = pools.into_iter().map(profile).collect();
+            pools[place].as_ref().map(Pool::profile)
+        });
         let again = |number: usize| {
             poll();
             let below = profiles[self.above.places[number]].as_ref()?;

@@ -5,7 +5,8 @@
 //! A small part of the budget measures the root before anything else. What it releases tells how
 //! many groups of which sizes to expect in every region, hence how far off each level will be at
 //! every division of the rest; the division with the least predicted error is carried out. A level
-//! can get nothing: then its regions are the sums of those below.
+//! can get nothing: then its regions are the sums of those below. As long as no level is measured, the look
+//! also says what to expect of the regions that are measured next ([`measuring`](super::measuring)).
 //!
 //! # Privacy
 //!
@@ -118,7 +119,8 @@ struct Regions {
 struct Variances {
     /// Where a level above is measured, too.
     smoothed: Vec<f64>,
-    /// Where none is, and as parts of sums.
+    /// Where none is, and as parts of sums. (What the look and the other regions of the level then tell is left out:
+    /// it depends on how alike these are, which nothing foretells.)
     plain: Vec<f64>,
     /// The square of the bias in units of the variance.
     bias: f64,

@@ -52,6 +52,7 @@ impl Sequence {
     pub(super) fn apart(self, mut noisy: Vec<i64>) -> Vec<MeasuredNumbers> {
         let cut = self.count.min(noisy.len());
         let rows = noisy.split_off(cut).into_iter().rev();
+        noisy.shrink_to_fit(); // many regions' are held together
         let rows = rows.map(|excess| excess.saturating_add(cut as i64)).collect();
         let of_kind = |kind, first, values| MeasuredNumbers { kind, first, values };
         let all = [of_kind(self.kind, 0, noisy), of_kind(NumberKind::Row, 1, rows)];

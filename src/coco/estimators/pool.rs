@@ -24,7 +24,7 @@
 //! All of this is computed from what was released of the regions: post-processing.
 
 use super::columns::columns;
-use super::cut::of_columns;
+use super::cut::{DRAWS_PER_COLUMN, of_columns};
 use super::kept::{MeasuredNumbers, NumberKind};
 use super::node::NoisyNode;
 use super::profile::{Profile, edges};
@@ -69,11 +69,13 @@ impl Pool {
         self.regions as f64 * self.variance
     }
 
-    /// `None` of a single region, which has nothing to tell itself.
-    pub(crate) fn profile(self) -> Option<Profile> {
-        if self.regions < 2 {
-            return None;
-        }
+    /// About how long that of a profile takes, in draws.
+    pub(crate) fn work(&self) -> u64 {
+        DRAWS_PER_COLUMN.saturating_mul(self.excess.len() as u64)
+    }
+
+    /// What is released of all together, as a region above them.
+    pub(crate) fn profile(&self) -> Profile {
         let variance = self.variance();
         let sum = self.sum.histogram();
         let groups = sum.groups();
@@ -98,7 +100,7 @@ impl Pool {
         let runs = with_columns(&sum, &drawn)
             .into_iter()
             .map(|Run { size, groups }| EstimatedRun { size, groups, variance });
-        Some(Profile::new(&Estimate::new(runs.collect()), max_size, variance))
+        Profile::new(&Estimate::new(runs.collect()), max_size, variance)
     }
 }
 
@@ -173,7 +175,7 @@ mod tests {
             pool.add(&estimate(member), &measured(member, [4, 8][number], noise));
         }
         assert_eq!(pool.variance(), 4.0);
-        let profile = pool.profile().unwrap();
+        let profile = pool.profile();
         assert_eq!(*profile.histogram(), Coco::sum(&members));
         assert_eq!(profile.variance(), 4.0);
     }
@@ -188,22 +190,10 @@ mod tests {
         for number in 0..100 {
             pool.add(&smeared, &measured(&truth, 8, |_| [1, -1][number % 2]));
         }
-        let profile = pool.profile().unwrap();
+        let profile = pool.profile();
         assert_eq!(profile.groups(), 2000);
         let of_four = profile.histogram().runs().iter().find(|run| run.size == 4);
         assert!(of_four.unwrap().groups > 1930, "{:?}", profile.histogram());
-    }
-
-    #[test]
-    fn a_region_by_itself_tells_nothing() {
-        assert!(Pool::new(MAX_SIZE, 2.0).profile().is_none());
-        let of = |regions: usize| {
-            let mut pool = Pool::new(MAX_SIZE, 2.0);
-            (0..regions).for_each(|_| pool.add(&estimate(&histogram(&[(1, 5)])), &[]));
-            pool.profile()
-        };
-        assert!(of(1).is_none());
-        assert_eq!(*of(2).unwrap().histogram(), histogram(&[(1, 10)]));
     }
 
     #[test]

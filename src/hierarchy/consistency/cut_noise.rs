@@ -6,8 +6,8 @@
 //! - Rows, as sizes are known to within E: E d groups are on the wrong side.
 //! - Columns and rows together where d >= 1, whose posterior smooths itself: 1.15 d v^(1/4) (1 + v / 450),
 //!   which was found by measuring, up to v = 800; twice that of rows at most, and E at least.
-//! - Columns that were smoothed as a random walk with steps of variance d, as in every region below
-//!   another ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides,
+//! - Columns that were smoothed as a random walk with steps of variance d, as in a region below
+//!   another that it is like ([`coco`](crate::coco)): the stationary variance of such a walk seen from both sides,
 //!   (v d)^(1/2) / 2, or that of rows where it is less. Of integers there is less to gain where noise is
 //!   small, so v + 4 for v; and of groups that are many, steps are not those of a walk alone: that, measured,
 //!   takes d^(1/4) times as much, twice at most.

@@ -47,7 +47,8 @@ pub struct ReleasePlan {
 }
 
 /// What a release measures before the levels, where it decides by this how to divide among them
-/// what is left of the budget: see [`shares`](super::shares).
+/// what is left of the budget ([`shares`](super::shares)), and what to expect of the first that are
+/// measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FirstLook {
     measurement: HistogramMeasurement,
@@ -298,9 +299,10 @@ impl ReleasePlan {
 
     /// What will be measured and how, for the ledger's readers.
     pub fn describe(&self) -> serde_json::Value {
+        let left = self.look.as_ref().and_then(|look| look.left);
         let levels = self.levels.iter().map(|level| {
             let mut level = level.as_ref().map(LevelMeasurement::describe)?;
-            if let (Some(_), Some(level)) = (&self.look, level.as_object_mut()) {
+            if let (Some(_), Some(level)) = (left, level.as_object_mut()) {
                 level.remove("epsilon"); // the first look decides
             }
             Some(level)
@@ -311,7 +313,7 @@ impl ReleasePlan {
             "max_size": self.max_size,
             "rows_per_unit": self.rows_per_unit,
         });
-        if let Some(FirstLook { measurement, left }) = &self.look {
+        if let Some(FirstLook { measurement, .. }) = &self.look {
             let noise = measurement.noise();
             description["first_look"] = json!({
                 "estimator": measurement.estimator().to_string(),

@@ -9,7 +9,7 @@
 //! each row, if it is more likely than not at or above the cut, and of each column. That at least
 //! half of the mass has a row there and that the median of C leaves room for it is the same.
 //!
-//! Below a released region the columns are smoothed by its shape as before
+//! Below a released region that it is like the columns are smoothed by its shape as before
 //! ([`prior`](super::prior)), which knows more of their steps than that they are geometric. What
 //! the smoothing expects of C is normal; C's own noise is weighed as what it is.
 

@@ -15,7 +15,7 @@ use super::profile::Profile;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
 use choice::{columns_as_they_come, cut_below};
-use prior::ColumnPrior;
+use prior::{ColumnPrior, FROM_A_PARENT, FROM_A_POOL};
 use strips::Strips;
 
 /// The region above tells where to cut, or, where there is none, the noisy columns as they come.
@@ -37,7 +37,7 @@ pub(super) fn of_columns(node: &NoisyNode, noisy: &[i64]) -> Estimate {
 }
 
 /// For how many draws the processor's time to infer one column would do.
-const DRAWS_PER_COLUMN: u64 = 50;
+pub(super) const DRAWS_PER_COLUMN: u64 = 50;
 
 impl HistogramEstimator for Cut {
     /// See [`strips`].
@@ -64,7 +64,7 @@ impl HistogramEstimator for Cut {
             return Strips { node, prior: None, inferred: true }.estimate(truth, None, add_noise);
         };
         let cut = cut_below(parent, node);
-        let prior = ColumnPrior::new(parent, node, cut);
+        let prior = ColumnPrior::new(parent, node, cut, FROM_A_PARENT);
         Strips { node, prior: prior.as_ref(), inferred: true }.estimate(truth, Some(cut), add_noise)
     }
 
@@ -88,7 +88,7 @@ impl HistogramEstimator for Cut {
         let cut = columns.len() as i64;
         let rows: Vec<i64> = rows.iter().rev().map(|size| size.saturating_sub(cut)).collect();
         let node = &NoisyNode { parent: Some(below), ..*node };
-        let prior = ColumnPrior::new(below, node, columns.len() as u64);
+        let prior = ColumnPrior::new(below, node, columns.len() as u64, FROM_A_POOL);
         Some(Strips { node, prior: prior.as_ref(), inferred: true }.again(columns, &rows))
     }
 

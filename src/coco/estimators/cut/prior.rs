@@ -24,13 +24,18 @@ use crate::coco::estimators::node::NoisyNode;
 use crate::coco::estimators::profile::Profile;
 use crate::fit::{LaplaceNoise, Normal, Walk, WalkMedians, isotonic_l1, log_likelihoods};
 
-/// The values of d. With the last the columns are as likely as by themselves.
+/// The values of d. The last are those of children that have nothing of their parent's shape.
 const DIFFERENCES: [f64; 10] = [0.0, 0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 16.0, 256.0, 1e6];
 
-/// A child that differs from its parent by more, a third in each cell, is inferred from its own numbers
-/// alone: its columns would otherwise be a fit, and not medians over what is possible. Of children unlike
-/// each other the errors were up to 1.19 times as large with the fit.
-const LARGEST_DIFFERENCE: f64 = 0.1;
+/// A child that differs by more from the region that it was measured below is inferred by its own numbers
+/// alone: by medians over what is possible, and not by a fit. With equal shares the taxis' regions were then up to
+/// 0.87 times as far off. (A child that differs by less has a prior at least, and sums of such have less of a
+/// bias: with 0.1 in place of this the root was up to 1.28 times as far off where regions differ a little.)
+pub(super) const FROM_A_PARENT: f64 = 2.0;
+
+/// Likewise of one that was inferred by its own numbers before: by a prior that differs by more than a third
+/// in each cell it would get worse, by up to 1.19 times.
+pub(super) const FROM_A_POOL: f64 = 0.1;
 
 /// More columns than this are not smoothed: a fit of 65,536 takes a tenth of a second, in which a
 /// release cannot be cancelled.
@@ -48,6 +53,8 @@ pub(super) struct ColumnPrior {
     beyond: f64,
     /// g / G
     share: f64,
+    /// The largest d that it is of use with.
+    largest: f64,
 }
 
 /// Columns that were smoothed.
@@ -71,7 +78,13 @@ impl Smoothed {
 
 impl ColumnPrior {
     /// `None` where the columns stay as they are measured.
-    pub(super) fn new(parent: &Profile, node: &NoisyNode, cut: u64) -> Option<ColumnPrior> {
+    /// `largest`: [`FROM_A_PARENT`] or [`FROM_A_POOL`].
+    pub(super) fn new(
+        parent: &Profile,
+        node: &NoisyNode,
+        cut: u64,
+        largest: f64,
+    ) -> Option<ColumnPrior> {
         let few = usize::try_from(cut).is_ok_and(|cut| (1..=MOST_COLUMNS).contains(&cut));
         if node.groups == 0 || !few || node.variance < LEAST_VARIANCE {
             return None;
@@ -84,7 +97,7 @@ impl ColumnPrior {
             *of_size = run.groups as f64 * share;
             beyond -= run.groups;
         }
-        Some(ColumnPrior { of_size, beyond: beyond as f64 * share, share })
+        Some(ColumnPrior { of_size, beyond: beyond as f64 * share, share, largest })
     }
 
     /// The numbers of groups of size at most i, given such noisy ones. `None` where these have little of
@@ -106,7 +119,7 @@ impl ColumnPrior {
             }
         }
         let difference = DIFFERENCES[most_likely];
-        if difference > LARGEST_DIFFERENCE {
+        if difference > self.largest {
             return None;
         }
         let steps = self
@@ -201,10 +214,15 @@ mod tests {
         let parent = [(1, 60), (3, 20), (9, 20)].map(|(size, groups)| Run { size, groups });
         let profile = Profile::new(&exact(&parent.into_iter().collect()), 10, 0.0);
         let node = NoisyNode { groups: 10, max_size: 10, scale: 1.0, variance: 2.0, parent: None };
-        let prior = ColumnPrior::new(&profile, &node, 4).unwrap();
+        let prior = ColumnPrior::new(&profile, &node, 4, FROM_A_PARENT).unwrap();
         assert_eq!(
             prior,
-            ColumnPrior { of_size: vec![0.0, 6.0, 0.0, 2.0], beyond: 2.0, share: 0.1 }
+            ColumnPrior {
+                of_size: vec![0.0, 6.0, 0.0, 2.0],
+                beyond: 2.0,
+                share: 0.1,
+                largest: FROM_A_PARENT
+            }
         );
         assert_eq!(prior.columns(&node, &[0, 6, 6, 8]).unwrap().values, [0, 6, 6, 8]);
     }
@@ -214,7 +232,7 @@ mod tests {
         let profile = Profile::new(&exact(&falling(1_000_000, 1)), MAX_SIZE, 0.0);
         let node =
             NoisyNode { groups: 10, max_size: 1 << 20, scale: 1.0, variance: 2.0, parent: None };
-        let prior = |node: NoisyNode, cut| ColumnPrior::new(&profile, &node, cut);
+        let prior = |node: NoisyNode, cut| ColumnPrior::new(&profile, &node, cut, FROM_A_PARENT);
         assert!(prior(node, 1).is_some() && prior(node, 1 << 16).is_some());
         assert!(prior(node, 0).is_none() && prior(node, (1 << 16) + 1).is_none());
         assert!(prior(NoisyNode { groups: 0, ..node }, 1).is_none());

@@ -42,8 +42,9 @@
 //! *`cut`* then takes the medians of what columns and rows say together
 //! ([`inference`](super::inference)), with the variances of the rows among it. Against the fits
 //! that follow, the error of a root by itself was 0.71 to 0.94 with t = 7 to 10, 0.79 to 0.93 with
-//! t = 2 to 3, 0.81 to 1 with t = 0.5; that of leaves 0.9 to 1, and up to 1.03 where they are
-//! unlike their parents.
+//! t = 2 to 3, 0.81 to 1 with t = 0.5; that of leaves 0.9 to 1. A node that is very unlike the region
+//! above is inferred as if there were none. The same numbers can be inferred again below what other
+//! nodes say, too ([`pool`](super::super::pool)).
 //!
 //! *`cut:T`, `Hc` and `Hg`*, and `cut` where columns or rows are too many: the rows are fitted by
 //! isotonic regression in the L2 norm. The m largest get the size T + b^. Of the others those do
