@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 const LEAST_VARIANCE: f64 = 0.1;
 
 /// So many numbers are held at most, about.
-const MOST_NUMBERS: f64 = (1 << 23) as f64;
+const MOST_NUMBERS: f64 = (1 << 24) as f64;
 
 /// A region with more groups and sizes may have more columns than can be inferred.
 const MOST_COLUMNS: u64 = 1 << 15;
