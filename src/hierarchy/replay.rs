@@ -87,8 +87,18 @@ fn small_tables(leaves: usize) -> Vec<Leaves> {
 /// Releases of all small tables with so many leaves, by what a request means for it. `slack`: see
 /// [`Replayed::check`].
 fn check(name: &str, leaves: usize, slack: f64, request: ReleaseRequest) {
-    let (rows, groups) = (request.rows_per_unit, request.groups_per_unit);
-    let mechanism = Mechanism::new(&request.up_to(4)).unwrap();
+    let unit = (request.rows_per_unit, request.groups_per_unit);
+    check_mechanism(name, leaves, slack, unit, Mechanism::new(&request.up_to(4)).unwrap());
+}
+
+/// `rows`, `groups`: of a unit.
+fn check_mechanism(
+    name: &str,
+    leaves: usize,
+    slack: f64,
+    (rows, groups): (u32, Option<u32>),
+    mechanism: Mechanism,
+) {
     let mut replayed = Replayed::of_epsilon(name, mechanism.cost().epsilon.value());
     let seed = Cell::new(0);
     let release = |leaves: &Leaves| {
@@ -130,11 +140,14 @@ fn no_neighbours_are_farther_apart_than_is_charged() {
         ("chain", "Hc", "chain"),
         // a first look at the root, and shares that follow from it
         ("first look", "cut", "matching"),
-        // leaves that are inferred together
-        ("leaves together", "cut", "bottom_up"),
     ] {
         check(name, 2, hair, asked(2, 2.0, estimator, method));
     }
+    // regions that are measured by what the look released, and inferred again by what all say together
+    let look = Mechanism::new(&asked(2, 2.0, "cut", "matching").up_to(4)).unwrap();
+    let leaves_alone = look.with_levels(&[None, Some(1.98)]).unwrap();
+    check_mechanism("leaves below a look", 2, hair, (1, None), leaves_alone);
+    check("leaves together", 3, hair, asked(3, 2.0, "cut", "bottom_up"));
     check("chain of 3 regions", 3, hair, asked(3, 2.0, "Hc", "chain"));
     let unit_of_two = ReleaseRequest { rows_per_unit: 2, ..asked(2, 2.0, "Hc", "matching") };
     check("unit of 2 rows", 2, hair, unit_of_two);
