@@ -112,7 +112,7 @@ pub fn schools() -> Leaves {
     let county = |county: u64| {
         let mut tally = Tally::default();
         for school in (1..=600).filter(|school| school % COUNTIES == county) {
-            tally.add(if school <= 550 { 8 + school * 7 % 40 } else { 0 }, 1);
+            tally.add(if school <= 550 { 8 + (school / COUNTIES * 7 + school) % 40 } else { 0 }, 1);
         }
         (vec![format!("State {}", county / 10), format!("County {county:02}")], tally.histogram())
     };

@@ -263,7 +263,8 @@ pub(super) fn evidence(
     }
 }
 
-/// Of the estimates of each level that is measured, where the cut measures all of these.
+/// Of the estimates of each level that is measured, where the cut measures all of these. (What a first look tells
+/// the first of them, and regions each other, is left out: it is not known how alike they are.)
 fn cut_noise(
     plan: &ReleasePlan,
     tree: &Tree,

@@ -9,8 +9,8 @@ use crate::privacy::LaplaceMechanism;
 use crate::work::{poll, share};
 use std::num::NonZeroUsize;
 
-/// Noise of less variance is mostly 0, and leaves nothing to gain.
-const LEAST_VARIANCE: f64 = 0.1;
+/// With noise of less variance columns are not smoothed, and nothing shows which regions are alike.
+const LEAST_VARIANCE: f64 = 1.0;
 
 /// So many numbers are held at most, about.
 const MOST_NUMBERS: f64 = (1 << 24) as f64;
@@ -44,7 +44,7 @@ impl Pooling<'_> {
     pub(super) fn worthwhile(self) -> Option<Self> {
         let noise = self.noise();
         let columns = |groups: &u64| (*groups).min(self.max_size);
-        // that columns are few is seen after some times the noise's scale, and so many more rows are measured
+        // where groups are few the cut is recognised after some times the noise's scale, and so many more rows are measured
         let numbers = |groups: &u64| columns(groups) as f64 + 24.0 * noise.scale().as_f64();
         let fits = self.groups.iter().map(numbers).sum::<f64>() <= MOST_NUMBERS
             && self.groups.iter().map(columns).all(|columns| columns <= MOST_COLUMNS);

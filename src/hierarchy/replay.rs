@@ -88,18 +88,20 @@ fn small_tables(leaves: usize) -> Vec<Leaves> {
 /// [`Replayed::check`].
 fn check(name: &str, leaves: usize, slack: f64, request: ReleaseRequest) {
     let unit = (request.rows_per_unit, request.groups_per_unit);
-    check_mechanism(name, leaves, slack, unit, Mechanism::new(&request.up_to(4)).unwrap());
+    let mechanism = Mechanism::new(&request.up_to(4)).unwrap();
+    let charged = mechanism.cost().epsilon.value();
+    check_mechanism(name, leaves, (charged, slack), unit, mechanism);
 }
 
-/// `rows`, `groups`: of a unit.
+/// `rows`, `groups`: of a unit. `charged`: for it.
 fn check_mechanism(
     name: &str,
     leaves: usize,
-    slack: f64,
+    (charged, slack): (f64, f64),
     (rows, groups): (u32, Option<u32>),
     mechanism: Mechanism,
 ) {
-    let mut replayed = Replayed::of_epsilon(name, mechanism.cost().epsilon.value());
+    let mut replayed = Replayed::of_epsilon(name, charged);
     let seed = Cell::new(0);
     let release = |leaves: &Leaves| {
         let (tree, leaves) = tree(leaves);
@@ -143,10 +145,11 @@ fn no_neighbours_are_farther_apart_than_is_charged() {
     ] {
         check(name, 2, hair, asked(2, 2.0, estimator, method));
     }
-    // regions that are measured by what the look released, and inferred again by what all say together
+    // What is measured of the leaves follows the look, a hundredth of 2, as its noise is not more than theirs.
     let look = Mechanism::new(&asked(2, 2.0, "cut", "matching").up_to(4)).unwrap();
-    let leaves_alone = look.with_levels(&[None, Some(1.98)]).unwrap();
-    check_mechanism("leaves below a look", 2, hair, (1, None), leaves_alone);
+    let leaves_alone = look.with_levels(&[None, Some(0.02)]).unwrap();
+    check_mechanism("leaves below a look", 2, (0.04, hair), (1, None), leaves_alone);
+    // inferred again by what all say together
     check("leaves together", 3, hair, asked(3, 2.0, "cut", "bottom_up"));
     check("chain of 3 regions", 3, hair, asked(3, 2.0, "Hc", "chain"));
     let unit_of_two = ReleaseRequest { rows_per_unit: 2, ..asked(2, 2.0, "Hc", "matching") };

@@ -29,7 +29,7 @@ fixed seeds (seed {SEED}).
 Whole numbers have steps: a bar of 0 or 1 group on either side holds more or less often than any
 share that is asked for, and quantiles, which are sizes, hold nearly always where nearly all groups have few
 sizes. How the bars are made was settled on *Sparse*, *Dense* and *Flights* at
-other releases; *Gap* was not looked at. The synthetic data are smaller here than those of the same
+other releases; *Gap* and *Schools* were not looked at. The synthetic data are smaller here than those of the same
 names in [accuracy](accuracy.md).
 
 | data | groups | regions per level |

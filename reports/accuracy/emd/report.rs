@@ -175,7 +175,7 @@ fn over_shares(comparison: &Comparison) -> String {
         "\n### `auto` over equal shares, and over all for the leaves\n\n\
          The geometric mean over the levels of the ratio of the mean errors, and in brackets the ratios, \
          the root's first: over what `auto` does with the same share of ε for each level, and over \
-         `bottom_up`. A dash where that was never off.\n",
+         `bottom_up`. A dash where the other was never off at some level.\n",
     );
     for (title, other) in [("equal shares", EQUAL_SHARES), ("`bottom_up`", BOTTOM_UP)] {
         let _ = write!(

@@ -67,7 +67,8 @@ pub(super) trait HistogramEstimator {
     /// What the node's numbers are of which `noisy` were released.
     fn sequence(&self, node: &NoisyNode, noisy: &[i64]) -> Sequence;
 
-    /// What the same noisy numbers say of the node below a region with that profile, if it follows one.
+    /// What the same noisy numbers say of the node below a region with that profile; `None` where it follows
+    /// none, or is unlike it.
     fn again(
         &self,
         _node: &NoisyNode,

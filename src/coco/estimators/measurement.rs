@@ -170,8 +170,8 @@ impl<'a> NodeMeasurement<'a> {
     }
 
     /// An estimate by numbers that were measured before, of a node that lies in a region with that
-    /// profile. `None` where that one is not known well enough to say what to expect, or nothing follows
-    /// from it.
+    /// profile. `None` where that one is not known well enough to say what to expect, or the node is unlike
+    /// it.
     pub(crate) fn again(&self, numbers: &[MeasuredNumbers], below: &Profile) -> Option<Estimate> {
         if self.groups == 0 || !below.tells(self.groups, self.of_all.noise.variance()) {
             return None;

@@ -84,8 +84,11 @@ impl Pool {
         let observed: Vec<i64> = observed.collect();
         let (max_size, scale) = (self.max_size, (variance / 2.0).sqrt());
         let node = NoisyNode { groups, max_size, scale, variance, parent: None };
-        let medians = of_columns(&node, &observed).histogram();
-        let medians: Vec<i64> = columns(&medians, self.excess.len() as u64).collect();
+        let medians = of_columns(&node, &observed);
+        let medians: Vec<i64> = match medians.map(|estimate| estimate.histogram()) {
+            Some(medians) => columns(&medians, self.excess.len() as u64).collect(),
+            None => isotonic_l1(&observed).values,
+        };
         let mut drawn = Vec::with_capacity(own.len());
         for edge in edges(max_size) {
             let to = (edge as usize).min(own.len());

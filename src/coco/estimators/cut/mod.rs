@@ -30,9 +30,9 @@ fn telling<'a>(node: &NoisyNode<'a>) -> Option<&'a Profile> {
     node.parent.filter(|parent| parent.tells(node.groups, node.variance))
 }
 
-/// What noisy columns say of a node by themselves: groups that are larger than their places have the next
-/// size.
-pub(super) fn of_columns(node: &NoisyNode, noisy: &[i64]) -> Estimate {
+/// What noisy columns say of a node by themselves: groups beyond the last of them get the size of the cut.
+/// `None` of too many.
+pub(super) fn of_columns(node: &NoisyNode, noisy: &[i64]) -> Option<Estimate> {
     Strips { node, prior: None, inferred: true }.again(noisy, &[])
 }
 
@@ -89,7 +89,7 @@ impl HistogramEstimator for Cut {
         let rows: Vec<i64> = rows.iter().rev().map(|size| size.saturating_sub(cut)).collect();
         let node = &NoisyNode { parent: Some(below), ..*node };
         let prior = ColumnPrior::new(below, node, columns.len() as u64, FROM_A_POOL);
-        Some(Strips { node, prior: prior.as_ref(), inferred: true }.again(columns, &rows))
+        Strips { node, prior: prior.as_ref(), inferred: true }.again(columns, &rows)
     }
 
     fn follows(&self) -> bool {

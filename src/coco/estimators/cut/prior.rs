@@ -28,13 +28,13 @@ use crate::fit::{LaplaceNoise, Normal, Walk, WalkMedians, isotonic_l1, log_likel
 const DIFFERENCES: [f64; 10] = [0.0, 0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 16.0, 256.0, 1e6];
 
 /// A child that differs by more from the region that it was measured below is inferred by its own numbers
-/// alone: by medians over what is possible, and not by a fit. With equal shares the taxis' regions were then up to
-/// 0.87 times as far off. (A child that differs by less has a prior at least, and sums of such have less of a
+/// alone: by medians over what is possible, and not by a fit. With equal shares the taxis' regions were then 0.87
+/// to 0.99 times as far off. (A child that differs by less has a prior at least, and sums of such have less of a
 /// bias: with 0.1 in place of this the root was up to 1.28 times as far off where regions differ a little.)
 pub(super) const FROM_A_PARENT: f64 = 2.0;
 
-/// Likewise of one that was inferred by its own numbers before: by a prior that differs by more than a third
-/// in each cell it would get worse, by up to 1.19 times.
+/// A node that differs by more, a third in each cell, from what others of its level say stays as it was inferred
+/// before: it would get worse, by up to 1.19 times.
 pub(super) const FROM_A_POOL: f64 = 0.1;
 
 /// More columns than this are not smoothed: a fit of 65,536 takes a tenth of a second, in which a

@@ -141,13 +141,14 @@ impl Strips<'_> {
         self.infer(&columns, &rows)
     }
 
-    /// The estimate by columns and rows that were measured before.
-    pub(super) fn again(&self, noisy: &[i64], rows: &[i64]) -> Estimate {
+    /// The estimate by columns and rows that were measured before. `None` where the columns are unlike
+    /// what is expected, or the numbers are too many or too noisy to be inferred.
+    pub(super) fn again(&self, noisy: &[i64], rows: &[i64]) -> Option<Estimate> {
         let columns = self.columns(noisy);
-        if !can_be_inferred(&columns.node, noisy.len() as u64, rows.len() as u64) {
-            return self.joined(&columns, &isotonic_l2(rows.iter().copied()));
-        }
-        self.infer(&columns, rows)
+        let (node, rows_measured) = (&columns.node, rows.len() as u64);
+        let is_unlike = self.node.parent.is_some() && node.parent.is_none();
+        let can_be = can_be_inferred(node, noisy.len() as u64, rows_measured);
+        (can_be && !is_unlike).then(|| self.infer(&columns, rows))
     }
 
     fn columns<'n>(&'n self, noisy: &'n [i64]) -> Columns<'n> {
@@ -201,7 +202,7 @@ impl Strips<'_> {
                 }
                 groups += 1;
             }
-            let variance = match self.prior {
+            let variance = match columns.smoothed {
                 // the sizes in a block differ, by what noise hid
                 Some(_) => node.variance,
                 None => node.variance / block.count() as f64,
