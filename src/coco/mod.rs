@@ -21,7 +21,7 @@ pub use histogram::{Coco, DpCoco, MAX_DISTINCT_SIZES, Run, Tally};
 pub use statistics::{StatisticsError, emd};
 pub use storage::CocoFormatError;
 
-pub(crate) use estimators::{Pool, tells};
+pub(crate) use estimators::{MOST_PLACES, Pool, tells};
 pub(crate) use histogram::exactly;
 #[cfg(test)]
 pub(crate) use histogram::{LARGEST, tests::of_sizes};

@@ -4,7 +4,7 @@
 //! Nothing is measured anew, so this is post-processing.
 
 use super::measurement::{Measured, RegionMeasurement};
-use crate::coco::{MeasuredNumbers, Pool, Profile};
+use crate::coco::{MOST_PLACES, MeasuredNumbers, Pool, Profile};
 use crate::privacy::LaplaceMechanism;
 use crate::work::{poll, share};
 use std::num::NonZeroUsize;
@@ -14,9 +14,6 @@ const LEAST_VARIANCE: f64 = 1.0;
 
 /// So many numbers are held at most, about.
 const MOST_NUMBERS: f64 = (1 << 24) as f64;
-
-/// A region with more groups and sizes may have more columns than can be inferred.
-const MOST_COLUMNS: u64 = 1 << 15;
 
 /// Of two regions each would be told what to expect by its own noise.
 const FEWEST: usize = 3;
@@ -47,7 +44,7 @@ impl Pooling<'_> {
         // where groups are few the cut is recognised after some times the noise's scale, and so many more rows are measured
         let numbers = |groups: &u64| columns(groups) as f64 + 24.0 * noise.scale().as_f64();
         let fits = self.groups.iter().map(numbers).sum::<f64>() <= MOST_NUMBERS
-            && self.groups.iter().map(columns).all(|columns| columns <= MOST_COLUMNS);
+            && self.groups.iter().map(columns).all(|columns| columns <= MOST_PLACES);
         let mut regions = self.pools().into_iter().enumerate();
         let knows = regions.any(|(place, regions)| self.knows_more(place, regions));
         (fits && noise.variance() >= LEAST_VARIANCE && knows).then_some(self)

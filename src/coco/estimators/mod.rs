@@ -14,6 +14,7 @@ mod pool;
 mod profile;
 mod table;
 
+pub(crate) use cut::MOST_PLACES;
 pub use kept::{MeasuredNumbers, NumberKind};
 pub use measurement::{HistogramMeasurement, MAX_SIZE_LIMIT, NodeMeasurement};
 pub(crate) use pool::Pool;

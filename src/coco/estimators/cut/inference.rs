@@ -21,7 +21,7 @@ use crate::coco::estimators::node::NoisyNode;
 use crate::fit::{Forward, Marginal, MonotoneSequence, Posterior, Room, Wanted, isotonic_l1};
 
 /// More columns or rows than these are fitted without inference.
-pub(super) const MOST_PLACES: u64 = 1 << 15;
+pub(crate) const MOST_PLACES: u64 = 1 << 15;
 
 /// Below a released region rows with noise of a larger scale are fitted: they feign large groups
 /// that its densities, a few hundredths of a group in a stretch, do not rule out. At 10 the errors

@@ -15,6 +15,7 @@ use super::profile::Profile;
 use crate::coco::estimate::Estimate;
 use crate::coco::histogram::Coco;
 use choice::{columns_as_they_come, cut_below};
+pub(crate) use inference::MOST_PLACES;
 use prior::{ColumnPrior, FROM_A_PARENT, FROM_A_POOL};
 use strips::Strips;
 

@@ -94,6 +94,7 @@ struct Columns<'a> {
     noisy: &'a [i64],
     /// By a region above.
     smoothed: Option<Smoothed>,
+    is_unlike: bool,
     /// Made when it is asked for.
     fit: OnceCell<MedianFit>,
 }
@@ -145,17 +146,16 @@ impl Strips<'_> {
     /// what is expected, or the numbers are too many or too noisy to be inferred.
     pub(super) fn again(&self, noisy: &[i64], rows: &[i64]) -> Option<Estimate> {
         let columns = self.columns(noisy);
-        let (node, rows_measured) = (&columns.node, rows.len() as u64);
-        let is_unlike = self.node.parent.is_some() && node.parent.is_none();
-        let can_be = can_be_inferred(node, noisy.len() as u64, rows_measured);
-        (can_be && !is_unlike).then(|| self.infer(&columns, rows))
+        let can_be = can_be_inferred(&columns.node, noisy.len() as u64, rows.len() as u64);
+        (can_be && !columns.is_unlike).then(|| self.infer(&columns, rows))
     }
 
     fn columns<'n>(&'n self, noisy: &'n [i64]) -> Columns<'n> {
         let smoothed = self.prior.and_then(|prior| prior.columns(self.node, noisy));
         let is_unlike = self.prior.is_some() && smoothed.is_none();
         let parent = self.node.parent.filter(|_| !is_unlike);
-        Columns { node: NoisyNode { parent, ..*self.node }, noisy, smoothed, fit: OnceCell::new() }
+        let node = NoisyNode { parent, ..*self.node };
+        Columns { node, noisy, smoothed, is_unlike, fit: OnceCell::new() }
     }
 
     fn infer(&self, columns: &Columns, rows: &[i64]) -> Estimate {
