@@ -3,8 +3,8 @@
 -- What is published each quarter: arguments of the functions that release.
 CREATE TABLE quarterly (position int PRIMARY KEY, release jsonb NOT NULL);
 
--- A day of the quarter: by default that of a month ago, which has ended when the scheduler calls.
-CREATE PROCEDURE publish_quarter(day date DEFAULT (current_date - interval '1 month')::date)
+-- A day of the quarter, which has to have ended: by default the last one that has.
+CREATE PROCEDURE publish_quarter(day date DEFAULT date_trunc('quarter', current_date)::date - 1)
 LANGUAGE plpgsql AS $$
 DECLARE
     quarter CONSTANT text := to_char(day, 'YYYY "Q"Q');
@@ -21,6 +21,10 @@ DECLARE
           FROM quarterly LEFT JOIN dp.datasets AS d ON d.name = release ->> 'dataset');
     problems text;
 BEGIN
+    IF upper(period::daterange) > current_date THEN
+        RAISE 'nothing of % was published', quarter
+            USING DETAIL = format('It ends on %s.', upper(period::daterange) - 1), HINT = 'Call publish_quarter when it has ended.';
+    END IF;
     IF releases IS NULL THEN
         RAISE 'nothing of % was published', quarter USING HINT = 'The table quarterly is empty: insert what is to be published.';
     END IF;

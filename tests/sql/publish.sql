@@ -237,6 +237,12 @@ SELECT n, CASE WHEN release ~ 'range_sums' THEN '{}' ELSE '{"max_size": 50}'::js
 CALL publish_quarter('2013-05-04');
 SELECT dataset, name, parameters ->> 'period' AS period FROM dp.releases WHERE publication = '2013 Q2' ORDER BY dataset, name;
 SELECT lower_bound, upper_bound FROM dp.range_rows WHERE release = '2013 Q2 months' ORDER BY lower_bound;
+-- a quarter that has not ended is refused, today's and later ones; without a day it is the last one that has
+SELECT code, replace(message, to_char(day, 'YYYY "Q"Q'), 'the quarter') AS message, hint
+  FROM unnest(ARRAY[current_date, (date_trunc('quarter', current_date) + interval '3 months')::date]) AS day,
+       error_of(format('CALL publish_quarter(%L)', day));
+CALL publish_quarter();
+SELECT name = to_char(current_date - interval '3 months', 'YYYY "Q"Q') AS last_quarter FROM dp.publications WHERE name ~ '^\d+ Q\d$' ORDER BY name DESC LIMIT 1;
 RESET client_min_messages;
 SELECT entries, whole FROM dp_verify_ledger();
 SELECT dp_revoke('large', 'dp_test_reader');
