@@ -1559,12 +1559,20 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
          WHERE v.release = r.id AND r.status <> 'retracted'
       ) AS s;
 
+-- Names that an earlier version stored, and those of roles, tables and columns, may end lines.
+CREATE FUNCTION dp.in_a_line(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN regexp_replace(value, U&'[\0001-\001F\007F-\009F\2028-\202E\2066-\2069]', '?', 'g');
+COMMENT ON FUNCTION dp.in_a_line(text) IS
+    'inside of dp_certificate_text: a value without what ends lines or moves text';
+
 CREATE OR REPLACE FUNCTION @extschema@.dp_certificate_text(dataset text, release text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-    SELECT format(E'Certificate of release "%s" of dataset "%s"\n\n', p.release ->> 'name',
-                  p.release ->> 'dataset')
-           || (SELECT string_agg(rpad(line.label, 15) || line.value || E'\n', '' ORDER BY line.n)
+    SELECT format(E'Certificate of release "%s" of dataset "%s"\n\n',
+                  dp.in_a_line(p.release ->> 'name'), dp.in_a_line(p.release ->> 'dataset'))
+           || (SELECT string_agg(rpad(line.label, 15) || dp.in_a_line(line.value) || E'\n', ''
+                                 ORDER BY line.n)
                  FROM (VALUES
         (0, 'Status', CASE p.release ->> 'status'
                       WHEN 'retracted' THEN 'RETRACTED: its owner took the release back'

@@ -77,3 +77,19 @@ SELECT code AS of_a_draft FROM error_of($$SELECT dp_certificate('census', 'v1')$
 RESET ROLE;
 SELECT * FROM dp_verify_ledger();
 DROP ROLE dp_test_reader;
+
+-- no name writes a line of a certificate, or moves the text of one
+SELECT e.code, e.message
+  FROM unnest(ARRAY[E'q3" of dataset "d"\n\nPromise        none', E'a\tb', E'a\x7Fb', E'a\u0085b', E'a\u2028b', E'a\u2029b', E'a\u202Eb', E'a\u2066b']) AS name,
+       error_of(format('SELECT dp_hierarchy_release(''census'', 1, name => %L)', name)) AS e;
+SELECT e.* FROM unnest(ARRAY[$$SELECT dp_create_dataset(E'a\nb', 'person', '{household}', '{state}', 'household', epsilon_budget => 1)$$,
+                             $$CALL dp_publish(E'a\nb', '[{"dataset": "census", "epsilon": 1, "name": "c"}]')$$,
+                             $$SELECT dp_stream_create('census', E'a\nb', 'id', date '2026-01-01', '1 day', 9, 1)$$]) AS s (statement), error_of(statement) AS e;
+SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1, name => 'Bücher, 图书 und „mehr“');
+-- neither one that was stored before, nor that of a role or a table
+BEGIN;
+UPDATE dp.release SET name = E'q3" of dataset "d"\n\nPromise        none\u2028\u202E' WHERE (dataset_name, name) = ('census', 'chosen');
+UPDATE dp.dataset SET groups_name = E'a\nLoss           none' WHERE name = 'census';
+SELECT line FROM regexp_split_to_table(dp_certificate_text('census', E'q3" of dataset "d"\n\nPromise        none\u2028\u202E'), E'[\n\u2028]') WITH ORDINALITY AS l (line, n)
+ WHERE line ~ 'Certificate|Promise|none' ORDER BY n;
+ROLLBACK;

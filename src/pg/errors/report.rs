@@ -24,7 +24,7 @@ pub(crate) fn required<T>(value: Option<T>, name: &str) -> Result<T> {
     })
 }
 
-/// A name that is stored: not empty, and short enough for an index.
+/// A name that is stored: not empty, short enough for an index, and shown in a line as it is.
 pub(crate) fn checked_name<'a>(name: &'a str, argument: &str) -> Result<&'a str> {
     const LONGEST: usize = 200;
     if name.trim().is_empty() || name.len() > LONGEST {
@@ -33,7 +33,24 @@ pub(crate) fn checked_name<'a>(name: &'a str, argument: &str) -> Result<&'a str>
             "It is the name that releases are asked for by.",
         ));
     }
+    if let Some(hidden) = name.chars().find(|&character| is_layout(character)) {
+        return Err(invalid(
+            format!(
+                "{argument} must have no control characters, got {:?} with U+{:04X}",
+                name,
+                u32::from(hidden)
+            ),
+            "Certificates and views show names in a line: leave out line feeds, tabs, and what \
+             changes the direction of text.",
+        ));
+    }
     Ok(name)
+}
+
+/// Whether it ends lines, or moves what stands around it: with one a name could write a line of a
+/// certificate. `dp.in_a_line` replaces the same ones.
+fn is_layout(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The elements of an array argument, none of which may be NULL.
