@@ -1962,13 +1962,16 @@ BEGIN
     RETURN result;
 END $$;
 
+CREATE FUNCTION dp.check_published(function text) RETURNS void
+    AS 'MODULE_PATHNAME', 'dp_check_published_wrapper' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION dp.check_published(text) IS
+    'inside of dp_publish: an error unless releases of that function can be published';
+
 CREATE OR REPLACE FUNCTION dp.release_call(publication text, release jsonb) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    names CONSTANT text[] := '{dp_hierarchy_release,dp_range_sums,dp_region_range_sums,
-                               dp_region_range_release,dp_rectangle_sums,dp_find_regions,
-                               dp_find_bound}';
     called CONSTANT text := coalesce(release ->> 'function', 'dp_hierarchy_release');
     given jsonb;
     range_type regtype;
@@ -1984,12 +1987,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = 'Such as [{"dataset": "census", "epsilon": 1}].';
     END IF;
-    IF called <> ALL (names) THEN
-        RAISE 'releases: function "%" cannot be published', called
-            USING ERRCODE = 'invalid_parameter_value',
-                  HINT = format('One of %s. What the caller counts the caller has to release.',
-                                array_to_string(names, ', '));
-    END IF;
+    PERFORM dp.check_published(called);
     given := jsonb_build_object('name', publication) || jsonb_strip_nulls(release - 'function');
 
     IF called IN ('dp_range_sums', 'dp_region_range_sums') THEN

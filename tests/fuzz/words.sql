@@ -32,6 +32,7 @@ INSERT INTO fuzz.good VALUES
     ('text', '', '^period$', $a${NULL,NULL,NULL,"'[2020-01-01,2020-02-01)'","'[2020-01-15,)'"}$a$),
     ('text', '^dp_(open|raise)', '^period$', $a${"'[2020-01-01,2020-02-01)'","'[2020-02-01,2020-02-0#)'",NULL}$a$),
     ('text', '^dp_(open|raise)', '^dataset$', $a${"'census'","'census'","'units'","'d#'"}$a$),
+    ('text', '', '^function$', $a${"'dp_range_sums'","'dp_stream_create'"}$a$),
     ('text', '', '^grain$', $a${NULL,"'1'","'age'"}$a$),
     ('text', '', '', $a${"'census'","'r0'","'private.person'","'matching'"}$a$),
     ('text[]', '', '^group_key$', $a${"'{household}'","'{state}'","'{}'"}$a$),

@@ -59,6 +59,19 @@ END $$;
 SELECT * FROM error_of($$CALL dp_publish('fifth', ages('census', 'u', 20, 0.01), delta => 1e-8)$$);
 CALL dp_publish('fourth', ages('census', 'u', 2, 0.01), delta => 1e-8);
 SELECT count(*) FROM dp.unstored_charges;
+-- what dp_publish refuses is not published by what it is made of either
+DO $$
+BEGIN
+    PERFORM dp.quote_start(), dp.quote_next(true);
+    BEGIN
+        PERFORM dp_stream_create('census', 'stream', 'since', date '2026-01-01', '1 day', 9, 0.01);
+    EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    END;
+    ASSERT dp.quote_next(false) = 1;
+    PERFORM dp.charge_quoted('streams', '[{"dataset": "census", "name": "stream"}]', NULL);
+END $$;
+SELECT * FROM error_of($$CALL dp_publish('streams', '[{"dataset": "census", "function": "dp_stream_create", "name": "stream"}]')$$);
+SELECT count(*) FROM dp.ledger WHERE function = 'dp_stream_create';
 -- parts have a plan each
 SELECT dp_create_dataset('parts', 'person', '{id}', '{state}', 'household', epsilon_budget => 3, delta_budget => 1e-6,
                          period_column => 'since');

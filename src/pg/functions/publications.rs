@@ -10,6 +10,11 @@ use crate::pg::values::jsonb_argument::JsonbArgument;
 use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, shown_bound, zcdp_epsilon};
 use pgrx::prelude::*;
 
+#[pg_extern(immutable, parallel_safe)]
+fn dp_check_published(function: Option<&str>) -> Result<()> {
+    publication::check_function(required(function, "function")?)
+}
+
 #[pg_extern(volatile, parallel_unsafe)]
 fn dp_quote_start() {
     publication::start();

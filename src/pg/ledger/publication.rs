@@ -22,6 +22,31 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
+/// Those whose releases can be published: they count rows themselves, and are whole once they are stored.
+const FUNCTIONS: [&str; 7] = [
+    "dp_hierarchy_release",
+    "dp_range_sums",
+    "dp_region_range_sums",
+    "dp_region_range_release",
+    "dp_rectangle_sums",
+    "dp_find_regions",
+    "dp_find_bound",
+];
+
+/// Error: what that function releases cannot be published.
+pub(crate) fn check_function(function: &str) -> Result<()> {
+    if FUNCTIONS.contains(&function) {
+        return Ok(());
+    }
+    Err(invalid(
+        format!("releases: function \"{function}\" cannot be published"),
+        format!(
+            "One of {}. What the caller counts the caller has to release.",
+            FUNCTIONS.join(", ")
+        ),
+    ))
+}
+
 /// What is asked of a publication.
 pub(crate) struct Publication {
     name: String,
@@ -187,6 +212,10 @@ impl Publication {
         let quoted: BTreeSet<(&str, &str)> = quotes.iter().filter_map(Quote::release).collect();
         if quoted.len() < quotes.len() {
             return Err(unfit("each must have a name of its own"));
+        }
+        // anybody may have quoted, by any function that charges
+        for quote in quotes {
+            check_function(&quote.request.function)?;
         }
         // what it chooses is what the others would be made with, and were not charged for
         let needed = |search: &Quote| {
