@@ -77,15 +77,17 @@ CREATE VIEW dp.check_schema_objects WITH (security_invoker) AS
            'the schema of the private table: plans with estimates can be printed' AS what,
            n.oid AS objid, n.nspacl AS acl, ARRAY['USAGE'] AS privileges, n.nspowner AS owner,
            true AS for_owner,
-           CASE WHEN n.nspname = 'public'
-                     OR n.oid = (SELECT x.extnamespace
-                                   FROM pg_catalog.pg_extension AS x WHERE x.extname = 'pg_dp')
+           CASE WHEN n.oid = x.extnamespace -- without USAGE nobody could call pg_dp
+                THEN '-- move the private tables to another schema (ALTER TABLE ... SET SCHEMA, then'
+                     ' dp_confirm_dataset): pg_dp is in this one'
+                WHEN n.nspname = 'public'
                 THEN ' -- or have the table in another schema, which is better'
                 ELSE ''
            END AS further
       FROM dp.check_private AS p
       JOIN pg_catalog.pg_class AS c ON c.oid = p.relid AND p.part < 4
       JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
     UNION ALL
     SELECT l.dataset, 'a schema where functions of pg_dp are looked up', n.oid, n.nspacl,
            ARRAY['CREATE'], n.nspowner, false, ''

@@ -33,13 +33,16 @@ COMMENT ON VIEW dp.check_owners IS
 -- A grant by somebody who had the grant option is revoked in that role.
 CREATE VIEW dp.check_grants (role, dataset, hole, object, remedy) WITH (security_invoker) AS
     SELECT h.role, d.dataset, g.privilege_type || ' on ' || o.what, o.identity || o.columns,
-           pg_catalog.format(
-               CASE WHEN g.grantor = o.owner THEN '%2$s' ELSE 'SET ROLE %1$s; %2$s; RESET ROLE' END,
-               g.grantor::regrole,
-               pg_catalog.format(
-                   'REVOKE %s%s ON %s FROM %s%s', g.privilege_type, o.columns, o.target, h.name,
-                   CASE WHEN g.is_grantable THEN ' CASCADE' END))
-               || pg_catalog.format(o.further, h.name)
+           CASE WHEN o.further LIKE '-- %' THEN o.further -- no statement closes it
+           ELSE pg_catalog.format(
+                    CASE WHEN g.grantor = o.owner THEN '%2$s'
+                         ELSE 'SET ROLE %1$s; %2$s; RESET ROLE' END,
+                    g.grantor::regrole,
+                    pg_catalog.format(
+                        'REVOKE %s%s ON %s FROM %s%s', g.privilege_type, o.columns, o.target,
+                        h.name, CASE WHEN g.is_grantable THEN ' CASCADE' END))
+                || pg_catalog.format(o.further, h.name)
+           END
       FROM dp.check_objects AS o
      CROSS JOIN LATERAL pg_catalog.aclexplode(o.acl) AS g
       JOIN dp.check_grantees AS h ON h.grantee = g.grantee

@@ -1644,6 +1644,48 @@ CREATE OR REPLACE VIEW dp.check_private WITH (security_invoker) AS
                          SELECT * FROM dp.private_relations(d.private_groups, d.groups)) AS p
      GROUP BY d.dataset, p.relid;
 
+CREATE OR REPLACE VIEW dp.check_schema_objects WITH (security_invoker) AS
+    -- a query is planned, and debug_print_plan prints that with estimates from the planner's
+    -- statistics, before the privileges on its tables are checked; those on a schema come first
+    SELECT DISTINCT p.dataset,
+           'the schema of the private table: plans with estimates can be printed' AS what,
+           n.oid AS objid, n.nspacl AS acl, ARRAY['USAGE'] AS privileges, n.nspowner AS owner,
+           true AS for_owner,
+           CASE WHEN n.oid = x.extnamespace -- without USAGE nobody could call pg_dp
+                THEN '-- move the private tables to another schema (ALTER TABLE ... SET SCHEMA, then'
+                     ' dp_confirm_dataset): pg_dp is in this one'
+                WHEN n.nspname = 'public'
+                THEN ' -- or have the table in another schema, which is better'
+                ELSE ''
+           END AS further
+      FROM dp.check_private AS p
+      JOIN pg_catalog.pg_class AS c ON c.oid = p.relid AND p.part < 4
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+      JOIN pg_catalog.pg_extension AS x ON x.extname = 'pg_dp'
+    UNION ALL
+    SELECT l.dataset, 'a schema where functions of pg_dp are looked up', n.oid, n.nspacl,
+           ARRAY['CREATE'], n.nspowner, false, ''
+      FROM dp.check_lookups AS l JOIN pg_catalog.pg_namespace AS n ON n.oid = l.schema;
+-- A grant by somebody who had the grant option is revoked in that role.
+CREATE OR REPLACE VIEW dp.check_grants (role, dataset, hole, object, remedy) WITH (security_invoker) AS
+    SELECT h.role, d.dataset, g.privilege_type || ' on ' || o.what, o.identity || o.columns,
+           CASE WHEN o.further LIKE '-- %' THEN o.further -- no statement closes it
+           ELSE pg_catalog.format(
+                    CASE WHEN g.grantor = o.owner THEN '%2$s'
+                         ELSE 'SET ROLE %1$s; %2$s; RESET ROLE' END,
+                    g.grantor::regrole,
+                    pg_catalog.format(
+                        'REVOKE %s%s ON %s FROM %s%s', g.privilege_type, o.columns, o.target,
+                        h.name, CASE WHEN g.is_grantable THEN ' CASCADE' END))
+                || pg_catalog.format(o.further, h.name)
+           END
+      FROM dp.check_objects AS o
+     CROSS JOIN LATERAL pg_catalog.aclexplode(o.acl) AS g
+      JOIN dp.check_grantees AS h ON h.grantee = g.grantee
+      JOIN dp.check_datasets AS d
+           ON d.dataset = coalesce(o.dataset, d.dataset) AND d.owner <> h.role
+     WHERE g.grantee NOT IN (o.owner, d.owner)
+       AND (o.privileges IS NULL OR g.privilege_type = ANY (o.privileges));
 CREATE FUNCTION dp.plot_time(bound text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 RETURN CASE WHEN bound ~ '^[0-9]{4}-[0-9-]{5}T[0-9:]{8}(\.[0-9]+)?\+00:00$'
