@@ -7,7 +7,7 @@ const MEASURING: [&str; 6] =
     [".of_rows(", ".of_each_row(", ".of_given(", ".of_prepared(", ".of_charged(", "after_charge("];
 
 /// What sends something.
-const TELLING: [&str; 15] = [
+const TELLING: [&str; 16] = [
     "notice!",
     "warning!",
     "info!",
@@ -23,11 +23,12 @@ const TELLING: [&str; 15] = [
     "PgLogLevel::WARNING",
     "tell_whose(",
     "tell_of_search(",
+    "tell_outside(",
 ];
 
 /// Where that may be: SQL functions before and after a release, the receipt's notice and whose a release is, deeds,
 /// which release nothing. `pg/functions/watch.rs` is silent where a release is stored.
-const MAY_TELL: [&str; 12] = [
+const MAY_TELL: [&str; 14] = [
     "pg/functions/access.rs",
     "pg/functions/bounds.rs",
     "pg/functions/consistent.rs",
@@ -36,6 +37,8 @@ const MAY_TELL: [&str; 12] = [
     "pg/functions/hierarchy.rs",
     "pg/functions/publications.rs",
     "pg/functions/ranges.rs",
+    "pg/functions/rectangles.rs",
+    "pg/functions/region_ranges.rs",
     "pg/functions/streams.rs",
     "pg/functions/watch.rs",
     "pg/release/order.rs",

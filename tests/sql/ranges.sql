@@ -32,6 +32,11 @@ SELECT * FROM dp_range_sums('people', 'age', '{"[0,18)", "[18,65)", "[65,100)", 
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"(,18)", "[18,)", "(,)", "[60,80)"}', 1e6);
 -- with bounds, what is outside counts in the first or last bin
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"(,)", "[10,20)", "[60,70)", "[0,200)"}', 1e6, bounds => '[10,70)');
+-- of bounds that no row of a range lies in a notice tells, before the charge
+SET client_min_messages = notice;
+SELECT range, sum FROM dp_range_sums('people', 'age', '{"[18,65)", "[2000,)", empty, "[6500,)", "(,1800)"}', 1e6, bounds => '[1800,6500)');
+SELECT range, sum FROM dp_range_sums('people', 'age', '{"[6499,)", empty, "(,1801)"}', 1e6, bounds => '[1800,6500)');
+SET client_min_messages = warning;
 SELECT range, sum FROM dp_range_sums('people', 'id', '{"[1,6)"}', epsilon => 1e6);
 CREATE TABLE nobody (id int, age bigint);
 SELECT dp_create_dataset('nobody', 'nobody', '{id}', '{}', epsilon_budget => 1e9);

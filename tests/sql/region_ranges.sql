@@ -62,6 +62,10 @@ SELECT level, path, range, round(sum::numeric, 2) AS sum, stddev < 0.01 AS exact
   FROM dp_region_range_sums('people', 'age', '{"[0,18)", "[18,)"}', 1e8, bounds => '[0,100)', amount => 'spent', max_amount => 100, amount_unit => 0.01);
 SELECT level, path, round(sum) AS sum
   FROM dp_region_range_sums('people', 'age', '{"(,)"}', 1e6, bounds => '[0,100)', amount => 'points', min_amount => -5, max_amount => 5);
+-- of a range outside of the bounds a notice tells
+SET client_min_messages = notice;
+SELECT path, sum FROM dp_region_range_sums('people', 'age', '{"[100,)"}', 1e6, bounds => '[0,100)') WHERE path = '{}';
+SET client_min_messages = warning;
 -- the noise hides the largest amount; the ledger says which
 SELECT round(a.stddev / b.stddev) AS times
   FROM dp_region_range_sums('people', 'age', '{"[0,18)"}', 1, amount => 'points', max_amount => 3, min_amount => -50) AS a

@@ -14,7 +14,9 @@ SET timezone = 'America/New_York';
 SELECT range, sum FROM dp_range_sums('events', 'z', ARRAY[tstzrange('2013-01-01 00:00+00', '2013-01-01 06:00+00'), tstzrange('2013-01-01 00:00-05', '2013-01-01 01:00-05')], '1 hour', 1e6);
 RESET timezone;
 -- with bounds, what is outside counts in the first or last bin, which begin at their lower end
+SET client_min_messages = notice;
 SELECT range, sum FROM dp_range_sums('events', 'd', '{"[2013-01-01,2013-01-08)", "[2012-12-25,2013-01-01)", "(,)"}'::daterange[], '7 days', 1e6, bounds => '[2013-01-01,2013-01-15)');
+SET client_min_messages = warning;
 SELECT parameters->>'bounds' AS bounds, parameters->>'value_column' AS value_column, parameters->>'bin_0' AS bin_0, parameters->>'bin_width' AS bin_width FROM dp.ledger ORDER BY id DESC LIMIT 1;
 
 -- what is refused; nothing is spent

@@ -1,6 +1,6 @@
 //! Sums over rectangles: releases of pairs of two columns of a dataset.
 
-use super::ranges::{joined, some_ranges, spent, weight};
+use super::ranges::{joined, some_ranges, spent, tell_outside, weight};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, invalid, required, unfit_ranges};
 use crate::pg::release::named::{RectangleSums, promised};
@@ -88,6 +88,8 @@ fn dp_rectangle_sums(
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
+        tell_outside("row_ranges", &row_ranges, &rows);
+        tell_outside("column_ranges", &column_ranges, &columns);
         let (cells, of_rows) = joined(&rows);
         let rows = GridAxis::new(rows.bounds, cells);
         let (cells, of_columns) = joined(&columns);

@@ -1,6 +1,6 @@
 //! Range sums of all regions of a dataset's hierarchy.
 
-use super::ranges::{about, described, joined, request, some_ranges, spent, weight};
+use super::ranges::{about, described, joined, request, some_ranges, spent, tell_outside, weight};
 use crate::hierarchy::Tree;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::region_reading::Values;
@@ -176,6 +176,7 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
+        tell_outside("ranges", &ranges, &questions);
         let (cells, questions) = joined(&questions);
         let weight = weight(dataset, amounts.as_ref())?;
         let request =

@@ -88,6 +88,11 @@ impl SqlRange {
         };
         RangeEnds { lower: lower.map(text), upper: upper.map(text) }
     }
+
+    pub(crate) fn text(&self, type_oid: Oid) -> String {
+        let RangeEnds { lower, upper } = self.ends(type_oid);
+        format!("[{},{})", lower.unwrap_or_default(), upper.unwrap_or_default())
+    }
 }
 
 /// What a hint adds where a local day may be no bin.
@@ -291,6 +296,30 @@ impl Questions {
         };
         let axis = TimeAxis { type_oid, origin: i128::from(start) * unit, width };
         Ok(Questions { axis: Axis::Time(axis), bins, bounds })
+    }
+}
+
+impl Questions {
+    /// Which ranges are not empty and lie outside of the bounds, where all that lies around them has no
+    /// bins of its own.
+    pub(crate) fn outside(&self) -> impl Iterator<Item = usize> {
+        let (lo, hi) = (self.bounds.lo(), self.bounds.hi());
+        let is_outside = move |range: &BinRange| {
+            range.upper.is_some_and(|upper| upper <= lo)
+                || range.lower.is_some_and(|lower| lower >= hi)
+        };
+        let ranges = self.bins.iter().enumerate();
+        ranges.filter_map(move |(n, range)| range.as_ref().filter(|r| is_outside(r)).map(|_| n))
+    }
+
+    pub(crate) fn bounds_text(&self) -> String {
+        match self.axis {
+            Axis::Number => self.bounds.to_string(),
+            Axis::Time(axis) => {
+                let [lo, hi] = [self.bounds.lo(), self.bounds.hi()].map(|bin| axis.text(bin));
+                format!("[{lo},{hi})")
+            }
+        }
     }
 }
 
