@@ -1272,7 +1272,13 @@ BEGIN
         SELECT r.function, r.parameters ->> 'value_type' INTO function, value_type
           FROM dp.releases AS r
          WHERE (r.dataset, r.name) = ($1, $3) AND r.status <> 'retracted';
-        IF function IS NULL THEN
+        IF function IS NULL AND EXISTS (SELECT FROM dp.releases AS r
+                                         WHERE (r.dataset, r.name) = ($1, $3)) THEN
+            RAISE 'release "%" of dataset "%" was retracted', release, dataset
+                USING ERRCODE = 'undefined_object',
+                      HINT = 'Nobody sees its numbers; dp.releases shows since when. The'
+                             ' dataset''s owner can publish it again with dp_set_status.';
+        ELSIF function IS NULL THEN
             RAISE 'release "%" of dataset "%" does not exist', release, dataset
                 USING ERRCODE = 'undefined_object',
                       HINT = 'The view dp.releases lists the stored releases.';
@@ -1764,7 +1770,13 @@ BEGIN
     SELECT r.function INTO made_by FROM dp.releases AS r
      WHERE (r.dataset, r.name) = ($1, $2) AND r.status <> 'retracted';
     of_sizes := made_by IN ('dp_hierarchy_release', 'dp_coco_histogram');
-    IF made_by IS NULL THEN
+    IF made_by IS NULL AND EXISTS (SELECT FROM dp.releases AS r
+                                    WHERE (r.dataset, r.name) = ($1, $2)) THEN
+        RAISE 'release "%" of dataset "%" was retracted', $2, $1
+            USING ERRCODE = 'undefined_object',
+                  HINT = 'Nobody sees its numbers; dp.releases shows since when. The dataset''s'
+                         ' owner can publish it again with dp_set_status.';
+    ELSIF made_by IS NULL THEN
         RAISE 'release "%" of dataset "%" does not exist', $2, $1
             USING ERRCODE = 'undefined_object',
                   HINT = 'The view dp.releases lists the stored releases.';

@@ -51,8 +51,12 @@ SELECT * FROM error_of($$SELECT dp_hierarchy_release('census', 1e5, name => 'Q1'
 SELECT * FROM error_of($$SELECT * FROM dp_hierarchy_intervals('census', 'Q1')$$);
 SELECT * FROM error_of($$SELECT * FROM dp_explain_hierarchy('census', 1, release => 'Q1')$$);
 SELECT * FROM error_of($$CALL dp_create_view('census', 'v', 'Q1')$$);
+SELECT * FROM error_of($$SELECT dp_plot('census', 'Q1')$$);
 SET ROLE dp_test_other;
 TABLE shown;
+SELECT code, message FROM error_of($$SELECT dp_plot('census', 'Q1')$$);
+-- and of a draft nothing
+SELECT code, message FROM error_of($$SELECT dp_plot('census', 'ages')$$);
 SELECT * FROM error_of($$CALL dp_set_status('census', 'Q1', 'published')$$);
 SET ROLE dp_test_owner;
 CALL dp_set_status('census', 'Q1', 'published');

@@ -342,12 +342,12 @@ RESET ROLE;
 SELECT count(*) AS stored FROM dp.stream_ticks WHERE stream = 'draft';
 CALL dp_set_status('visits', 'changed', 'draft');
 SET ROLE dp_test_reader;
-SELECT code FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
+SELECT code, message FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
 SELECT count(*) FROM dp.stream_ticks WHERE stream = 'changed';
 RESET ROLE;
 SELECT count(*) FROM dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[]);
 CALL dp_set_status('visits', 'changed', 'retracted');
-SELECT code FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
+SELECT * FROM error_of($$SELECT dp_stream_sums('visits', 'changed', '{"(,)"}'::tstzrange[])$$);
 SELECT * FROM error_of($$SELECT dp_stream_tick('visits', 'changed')$$);
 SELECT count(*) FROM dp.stream_ticks WHERE stream = 'changed';
 SELECT c -> 'release' ->> 'function' AS function, c -> 'rows' ->> 'columns' AS columns, c -> 'rows' ->> 'count' AS rows

@@ -10,6 +10,7 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{
     Result, all_required, error, internal, invalid, not_carried_out, required, unfit,
 };
+use crate::pg::release::published::check_not_retracted;
 use crate::pg::release::stored::{find_release_by_name, is_of_earlier_dataset, read_regions};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
@@ -236,6 +237,7 @@ fn heavy_tailed(mean_size: f64, max_size: u64) -> Result<Shape> {
 /// A stored release as if it were the data.
 fn of_release(dataset: &Dataset, name: &str) -> Result<(Tree, Prior, u64)> {
     let Some(id) = find_release_by_name(dataset, name)? else {
+        check_not_retracted(&dataset.name, name)?;
         let (why, hint) = match is_of_earlier_dataset(dataset, name)? {
             true => (
                 "is of an earlier dataset of that name",

@@ -36,8 +36,32 @@ struct Parameters {
     within: Vec<String>,
 }
 
+/// Of a release whose numbers nobody sees.
+///
+/// Error: it was retracted, which `dp.releases` shows the caller.
+pub(crate) fn check_not_retracted(dataset: &str, release: &str) -> Result<()> {
+    let is_retracted = as_of_now(|| {
+        exists(&format!(
+            "SELECT FROM dp.releases WHERE (dataset, name, status) = ({}, {}, 'retracted')",
+            quote_literal(dataset),
+            quote_literal(release)
+        ))
+    })?;
+    if !is_retracted {
+        return Ok(());
+    }
+    Err(error(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+        format!("release \"{release}\" of dataset \"{dataset}\" was retracted"),
+    )
+    .set_hint(
+        "Nobody sees its numbers; dp.releases shows since when. The dataset's owner can publish it \
+         again with dp_set_status.",
+    ))
+}
+
 impl Published {
-    /// Errors: there is none; the caller may not read `dp.release_rows`.
+    /// Errors: there is none, or it was retracted; the caller may not read `dp.release_rows`.
     pub(crate) fn find(dataset: &str, release: &str) -> Result<Published> {
         // with the caller's rights: who may read the rows may read what follows from them
         read_rows(
@@ -82,19 +106,21 @@ impl Published {
             });
             Ok(())
         })?;
-        found.ok_or_else(|| {
-            error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                format!(
-                    "release \"{release}\" of dataset \"{dataset}\" does not exist, or has no \
-                     histograms"
-                ),
-            )
-            .set_hint(
-                "The view dp.releases lists the stored releases, dp.range_rows the error bands of \
-                 ranges.",
-            )
-        })
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        check_not_retracted(dataset, release)?;
+        Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            format!(
+                "release \"{release}\" of dataset \"{dataset}\" does not exist, or has no \
+                 histograms"
+            ),
+        )
+        .set_hint(
+            "The view dp.releases lists the stored releases, dp.range_rows the error bands of \
+             ranges.",
+        ))
     }
 
     /// By which it was made, with what its levels got.

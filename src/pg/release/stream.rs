@@ -4,6 +4,7 @@
 use super::content::{Content, StoredStream, StoredTick};
 use super::named::Storable;
 use super::order::Asked;
+use super::published::check_not_retracted;
 use super::running::{Running, keep, take};
 use super::ticking::{Ticking, type_of};
 use crate::pg::dataset::catalog::Dataset;
@@ -98,13 +99,16 @@ impl Stream {
 
     /// A stream that the caller may read, also if its dataset was dropped.
     ///
-    /// Errors: there is none; the caller may not read `dp.stream_ticks`.
+    /// Errors: there is none, or it was retracted; the caller may not read `dp.stream_ticks`.
     pub(crate) fn published(dataset: &str, name: &str) -> Result<Stream> {
         // with the caller's rights: who may read the ticks may read what follows from them
         read_rows("SELECT tick, count, stddev FROM dp.stream_ticks WHERE false", |_| Ok(()))?;
         let which = format!("= ({}, {})", quote_literal(dataset), quote_literal(name));
         let sql = format!("SELECT FROM dp.streams WHERE (dataset, stream) {which}");
         let shown = as_of_now(|| exists(&sql))?;
+        if !shown {
+            check_not_retracted(dataset, name)?;
+        }
         let which =
             format!("{shown} AND r.status <> 'retracted' AND (r.dataset_name, r.name) {which}");
         Stream::find(&which, dataset, name)
