@@ -69,6 +69,16 @@ fn steps(text: &str) -> Option<i128> {
     Some(number * (STEPS / 10_i128.pow(decimals.len() as u32)))
 }
 
+/// Why a number is no number of units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotWhole {
+    /// It has more digits before the point than a unit may have.
+    TooLong,
+    NoMultiple,
+    /// Beyond `i64`.
+    TooMany,
+}
+
 /// The unit that amounts are rounded to: from 10^-12 to 10^18, with 12 decimals at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AmountUnit {
@@ -93,14 +103,19 @@ impl AmountUnit {
         (steps > 0).then_some(AmountUnit { steps })
     }
 
-    /// How many units a decimal number such as `-99.5` is. None if they are no whole number, or if
-    /// it has more digits than a unit may have.
-    pub fn whole(self, text: &str) -> Option<i64> {
-        let steps = match text.strip_prefix('-') {
-            Some(magnitude) => -steps(magnitude)?,
-            None => steps(text)?,
+    /// How many units a decimal number such as `-99.5` is.
+    pub fn whole(self, text: &str) -> Result<i64, NotWhole> {
+        let (sign, magnitude) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
+        let Some(steps) = steps(magnitude) else {
+            let whole = magnitude.split('.').next().unwrap_or_default().trim_start_matches('0');
+            let is_number = whole.bytes().all(|digit| digit.is_ascii_digit());
+            let is_long = is_number && whole.len() > AmountUnit::WHOLE_DIGITS;
+            return Err(if is_long { NotWhole::TooLong } else { NotWhole::NoMultiple });
         };
-        (steps % self.steps == 0).then(|| i64::try_from(steps / self.steps).ok()).flatten()
+        if steps % self.steps != 0 {
+            return Err(NotWhole::NoMultiple);
+        }
+        i64::try_from(sign * steps / self.steps).map_err(|_| NotWhole::TooMany)
     }
 
     /// The number of units nearest to an integer; see [`AmountUnit::of_decimal`].
@@ -230,7 +245,7 @@ mod tests {
             let unit = unit(&of.to_string());
             prop_assert_eq!(unit.of_integer(amount), units(unit, &amount.to_string()));
             let fits = amount.unsigned_abs() < 10_u64.pow(18) && amount % of as i64 == 0;
-            prop_assert_eq!(unit.whole(&amount.to_string()), fits.then(|| amount / of as i64));
+            prop_assert_eq!(unit.whole(&amount.to_string()).ok(), fits.then(|| amount / of as i64));
         }
     }
 
@@ -252,15 +267,22 @@ mod tests {
         assert_eq!(unit("2.5").amount(-3.0), -7.5);
         assert_eq!(unit("1000").amount(7.0), 7000.0);
         assert_eq!(AmountUnit::ONE.amount(0.1), 0.1);
-        assert_eq!(
-            (unit("0.01").whole("50"), unit("0.05").whole("-99.5")),
-            (Some(5000), Some(-1990))
-        );
-        assert_eq!(
-            (unit("3").whole("50"), unit("0.000000000001").whole("999999999")),
-            (None, None)
-        );
-        assert_eq!((unit("0.5").whole("NaN"), unit("0.5").whole("--1")), (None, None));
+        assert_eq!((unit("0.01").whole("50"), unit("0.05").whole("-99.5")), (Ok(5000), Ok(-1990)));
+    }
+
+    #[test]
+    fn numbers_that_are_no_units() {
+        for (of, text, why) in [
+            ("3", "50", NotWhole::NoMultiple),
+            ("0.5", "NaN", NotWhole::NoMultiple),
+            ("0.5", "--1", NotWhole::NoMultiple),
+            ("1", "0.0000000000001", NotWhole::NoMultiple),
+            ("0.000000000001", "999999999", NotWhole::TooMany),
+            ("0.01", "-100000000000000000", NotWhole::TooMany),
+            ("1000", "1000000000000000000", NotWhole::TooLong),
+        ] {
+            assert_eq!(unit(of).whole(text), Err(why), "{text} in units of {of}");
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ mod ticks;
 mod trees;
 mod workload;
 
-pub use amounts::{AmountBounds, AmountUnit};
+pub use amounts::{AmountBounds, AmountUnit, NotWhole};
 pub use aware::plan::{BucketPlan, BucketRequest};
 pub use bins::bounds::{BinBounds, BoundsError};
 pub use bins::counts::{Bins, OtherBins};

@@ -153,7 +153,7 @@ pub fn words(data: &[u8]) {
     // a unit, and an amount in it
     let (unit, amount) = text.split_once(' ').unwrap_or((text, text));
     if let Some(unit) = AmountUnit::parse(unit)
-        && let Some(whole) = unit.whole(amount)
+        && let Ok(whole) = unit.whole(amount)
     {
         assert!(unit.amount(whole as f64).is_finite());
     }

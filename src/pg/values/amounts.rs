@@ -3,7 +3,7 @@
 use super::bound::{self, AUTO};
 use super::numeric::Numeric;
 use crate::pg::errors::{Result, error, invalid, required};
-use crate::ranges::{AmountBounds, AmountUnit};
+use crate::ranges::{AmountBounds, AmountUnit, NotWhole};
 use pgrx::AnyNumeric;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
@@ -82,15 +82,29 @@ impl AmountArguments<'_> {
             )
         })?;
         let whole = |argument: &str, bound: &str| {
-            unit.whole(bound).ok_or_else(|| {
-                invalid(
+            unit.whole(bound).map_err(|why| match why {
+                NotWhole::NoMultiple => invalid(
                     format!(
                         "{argument} {bound:.40} is no whole multiple of amount_unit {unit_text}"
                     ),
-                    "Amounts are rounded to such multiples: choose bounds that are some, with at \
-                     most 18 digits before the point. One that dp_find_bound chose needs the \
-                     amount_unit that it was searched with.",
-                )
+                    "Amounts are rounded to such multiples: choose bounds that are some. One that \
+                     dp_find_bound chose needs the amount_unit that it was searched with.",
+                ),
+                NotWhole::TooMany => invalid(
+                    format!(
+                        "{argument} {bound:.40} is beyond {} times amount_unit {unit_text}",
+                        u32::MAX
+                    ),
+                    "A thousandth of the largest amount is fine enough a unit: the noise hides \
+                     what is smaller.",
+                ),
+                NotWhole::TooLong => invalid(
+                    format!(
+                        "{argument} must have at most {} digits before the point, got {bound:.40}",
+                        AmountUnit::WHOLE_DIGITS
+                    ),
+                    "Choose a bound that amounts have in practice: larger ones are taken for it.",
+                ),
             })
         };
         let (least, most) = (whole("min_amount", &min)?, whole("max_amount", &max)?);
