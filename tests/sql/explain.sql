@@ -90,7 +90,11 @@ SELECT dp_create_dataset('root', 'person', '{id}', '{}', 'household', epsilon_bu
 SELECT level, regions, count(*) AS candidates, count(*) FILTER (WHERE chosen) AS chosen FROM dp_explain_hierarchy('root', 1) GROUP BY level, regions;
 CREATE TABLE nobody (id int, r text);
 SELECT dp_create_dataset('nobody', 'person', '{id}', '{r}', 'nobody', epsilon_budget => 1);
-SELECT level, regions, expected_emd, standard_error FROM dp_explain_hierarchy('nobody', 1, '{auto}', '{matching}');
+SELECT * FROM error_of($$SELECT dp_explain_hierarchy('nobody', 1, '{auto}', '{matching}')$$);
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('nobody', 1)$$);
+SELECT dp_create_dataset('nobody at all', 'person', '{id}', '{}', 'nobody', epsilon_budget => 1);
+SELECT level, regions, expected_emd FROM dp_explain_hierarchy('nobody at all', 1, '{auto}', '{matching}');
+SELECT count(*) FROM dp_hierarchy_release('nobody at all', 0.5);
 CREATE TABLE many AS SELECT i AS id, i AS region FROM generate_series(1, 20) AS i;
 SELECT dp_create_dataset('many', 'person', '{id}', '{region}', 'many', epsilon_budget => 1);
 SELECT * FROM error_of($$SELECT dp_explain_hierarchy('many', 1, consistency => '{pgsr}', max_size => 5000000)$$);

@@ -193,6 +193,7 @@ impl Known {
                  dp.releases lists them.",
             )
         })?;
+        dataset.source.check_has_regions(&[leaves.len()])?;
         let depth = dataset.source.hierarchy.len();
         let (tree, groups) = Tree::from_leaves(depth, leaves).map_err(internal)?;
         let all = groups.iter().fold(0, |sum: u64, groups| sum.saturating_add(*groups));
