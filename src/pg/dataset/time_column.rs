@@ -21,12 +21,21 @@ impl Source {
     /// are would have to be kept, of everybody.
     pub(crate) fn time_column(&self, column: &str, axis: TimeAxis) -> Result<TimeColumn> {
         if self.size_column.is_some() || self.privacy_unit.is_some() {
-            let argument =
-                if self.size_column.is_some() { "size_column or leaves" } else { "privacy_unit" };
+            let (argument, hint) = match self.size_column {
+                Some(_) => (
+                    "size_column or leaves",
+                    "They count rows. Declare a dataset whose rows are the entities.",
+                ),
+                // a dataset without the unit would have streams, and would not hide its rows together
+                None => (
+                    "privacy_unit",
+                    "They hide each row by itself, and not all rows of a unit. Ask this dataset by \
+                     dp_range_sums, with a range of the time column for each day: that hides them.",
+                ),
+            };
             return Err(invalid(
                 format!("streams have no meaning for a dataset with {argument}"),
-                "They count rows, and hide each by itself. Declare a dataset whose rows are the \
-                 entities, without a privacy_unit.",
+                hint,
             ));
         }
         let entities = self.open_entities()?;
