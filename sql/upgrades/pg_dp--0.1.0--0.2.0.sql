@@ -1996,9 +1996,15 @@ BEGIN
             USING ERRCODE = 'null_value_not_allowed',
                   HINT = format('Name a column of integers, dates or times of %s.', entities);
     END IF;
-    SELECT a.atttypid INTO of_column
-      FROM pg_attribute AS a
-     WHERE a.attrelid = entities AND a.attname = value_column AND NOT a.attisdropped;
+    WITH RECURSIVE of AS ( -- of a domain, what it is over
+        SELECT a.atttypid AS type
+          FROM pg_attribute AS a
+         WHERE a.attrelid = entities AND a.attname = value_column AND NOT a.attisdropped
+        UNION ALL
+        SELECT t.typbasetype FROM of JOIN pg_type AS t ON t.oid = of.type AND t.typtype = 'd'
+    )
+    SELECT of.type INTO of_column
+      FROM of JOIN pg_type AS t ON t.oid = of.type AND t.typtype <> 'd';
     SELECT t.ranges INTO result
       FROM (VALUES ('int2'::regtype, 'int8range[]'::regtype),
                    ('int4'::regtype, 'int8range[]'::regtype),

@@ -82,7 +82,8 @@ SELECT bad.arguments, e.* FROM (VALUES ('amount => ''paid'''), ('amount => ''pai
     ('amount => ''paid'', max_amount => 5, amount_unit => ''Infinity'''), ('amount => ''paid'', max_amount => 5, amount_unit => 1e-13'),
     ('amount => ''paid'', max_amount => 5, amount_unit => 1e999'),
     ('amount => ''paid'', max_amount => 5, amount_unit => 2'), ('amount => ''paid'', max_amount => 4, min_amount => -1, amount_unit => 2'),
-    ('amount => ''paid'', max_amount => 9223372036854775807'), ('amount => ''paid'', max_amount => 4000000000'), ('amount => ''paid'', max_amount => 5, amount_unit => 0.000000001'),
+    ('amount => ''paid'', max_amount => 9223372036854775807'), ('amount => ''paid'', max_amount => 4000000000'),
+    ('amount => ''paid'', max_amount => 100000000000000000, amount_unit => 0.01'), ('amount => ''paid'', max_amount => 5, min_amount => -100000000000000000, amount_unit => 0.01'), ('amount => ''paid'', max_amount => 5, amount_unit => 0.000000001'),
     ('max_amount => 5'), ('min_amount => 1'), ('amount_unit => 0.5'),
     ('amount => ''rate'', max_amount => 5'), ('amount => ''who'', max_amount => 5'), ('amount => ''days'', max_amount => 5'),
     ('amount => ''nothing'', max_amount => 5'), ('amount => ''ctid'', max_amount => 5'), ('amount => ''paid" + 1 --'', max_amount => 5'))

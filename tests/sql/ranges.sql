@@ -99,3 +99,29 @@ SELECT e.* FROM (VALUES ('NULL, ''age'', ''{"[0,9)"}'', 1'), ('''charged'', NULL
 SELECT * FROM error_of('SELECT dp_range_sums(NULL::dp_ranges, ''{}'')') UNION ALL
 SELECT e.* FROM released, error_of(format('SELECT dp_range_sums(%L::dp_ranges, ''{NULL}'')', r)) AS e;
 SELECT epsilon_spent, releases FROM dp_budget('charged');
+
+-- columns of a domain are what it is over; its constraint is not checked when they are read
+CREATE FUNCTION is_fine(anyelement) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'checked %', $1; END $$;
+CREATE DOMAIN whole AS int;
+CREATE DOMAIN years AS whole;
+CREATE DOMAIN money_paid AS numeric(8, 2);
+CREATE DOMAIN calendar_day AS date;
+CREATE TABLE kept (id int, age years, paid money_paid, day calendar_day, household years);
+INSERT INTO kept SELECT i, i % 50, i / 4.0, date '2026-01-01' + i % 31, i % 3 FROM generate_series(1, 200) AS i;
+CREATE TABLE kept_size AS SELECT i AS id, (i * 2)::years AS members FROM generate_series(1, 3) AS i;
+ALTER DOMAIN whole ADD CHECK (is_fine(VALUE)) NOT VALID;
+ALTER DOMAIN money_paid ADD CHECK (is_fine(VALUE)) NOT VALID;
+ALTER DOMAIN calendar_day ADD CHECK (is_fine(VALUE)) NOT VALID;
+SELECT dp_create_dataset('kept', 'kept', '{id}', '{}', epsilon_budget => 1e9, period_column => 'day');
+SELECT sum, (SELECT count(*) FROM kept WHERE age < 20) AS truth FROM dp_range_sums('kept', 'age', '{"[0,20)"}', 1e6);
+SELECT sum, (SELECT sum(paid) FROM kept WHERE day < '2026-01-11') AS truth
+  FROM dp_range_sums('kept', 'day', '{"[2026-01-01,2026-01-11)"}'::daterange[], '1 day', 1e6, amount => 'paid', max_amount => 100, amount_unit => 0.01);
+SELECT sum, (SELECT sum(age) FROM kept WHERE age < 20) AS truth FROM dp_range_sums('kept', 'age', '{"[0,20)"}', 1e6, amount => 'age', max_amount => 100);
+SELECT sum, (SELECT count(*) FROM kept WHERE age < 20 AND household = 1) AS truth FROM dp_rectangle_sums('kept', 'age', 'household', '{"[0,20)"}', '{"[1,2)"}', 1e6);
+SELECT sum, (SELECT count(*) FROM kept WHERE age < 20 AND day < '2026-01-11') AS truth FROM dp_range_sums('kept', 'age', '{"[0,20)"}', 1e6, period => '[2026-01-01,2026-01-11)');
+CALL dp_publish('kept', '[{"dataset": "kept", "function": "dp_range_sums", "value_column": "age", "ranges": ["[0,20)"], "epsilon": 1e6}]');
+SELECT sum FROM dp.range_rows WHERE release = 'kept';
+SELECT dp_create_dataset('kept sizes', 'kept_size', '{id}', '{}', size_column => 'members', epsilon_budget => 1e9);
+SELECT size, groups FROM dp_hierarchy_release('kept sizes', 1e6);
+SELECT dp_stream_create('kept', 'daily', 'day', date '2026-01-01', '1 day', 3, 1e6);
+SELECT tick, count, (SELECT count(*) FROM kept WHERE day = date '2026-01-01' + tick::int) AS truth FROM dp_stream_tick('kept', 'daily');

@@ -37,7 +37,7 @@ impl ReadAmount {
         let Some(Amounts { column, unit, is_default_unit, .. }) = amounts else {
             return Ok(ReadAmount::One);
         };
-        match entities.column("amount", column)?.family() {
+        match entities.column("amount", column)?.value_family() {
             pg_sys::INT8OID => Ok(ReadAmount::Integer(*unit)),
             // to whole numbers, silently: that could be to 0
             pg_sys::NUMERICOID if *is_default_unit => Err(invalid(
@@ -102,7 +102,7 @@ impl Source {
             }
             Axis::Time(_) => (pg_sys::TIMESTAMPTZOID, "type timestamptz"),
         };
-        let family = entities.column("value_column", column)?.family();
+        let family = entities.column("value_column", column)?.value_family();
         if family == expected {
             return Ok(());
         }

@@ -35,7 +35,7 @@ impl Source {
         self.check_rows_are_entities()?;
         let entities = self.open_entities()?;
         for (argument, name) in [("row_column", row.0), ("column_column", column.0)] {
-            if entities.column(argument, name)?.family() != pg_sys::INT8OID {
+            if entities.column(argument, name)?.value_family() != pg_sys::INT8OID {
                 return Err(invalid(
                     format!("{argument}: column \"{name}\" is not of an integer type"),
                     "Store a column of integers that is generated from it: floor(x * 10) of a number, \

@@ -28,7 +28,7 @@ impl Source {
                  there are in a period would be told without noise: groups => '...', a public table.",
             ));
         }
-        let family = self.open_entities()?.column("period_column", column)?.family();
+        let family = self.open_entities()?.column("period_column", column)?.value_family();
         let of_type = TYPES.iter().find(|(of_type, ..)| *of_type == family);
         of_type.map(|(_, name, _)| *name).ok_or_else(|| {
             invalid(
@@ -49,7 +49,10 @@ impl Source {
         };
         let found = self.open_entities()?.column("period_column", column).ok();
         let now = found.and_then(|found| {
-            TYPES.iter().find(|(of_type, ..)| *of_type == found.family()).map(|(_, name, _)| *name)
+            TYPES
+                .iter()
+                .find(|(of_type, ..)| *of_type == found.value_family())
+                .map(|(_, name, _)| *name)
         });
         if now == Some(kind.as_str()) {
             return Ok(());

@@ -172,7 +172,7 @@ impl Source {
 
     fn check_size_column(&self, entities: &Relation) -> Result<()> {
         let Some(column) = &self.size_column else { return Ok(()) };
-        let family = entities.column("size_column", column)?.family();
+        let family = entities.column("size_column", column)?.value_family();
         if self.hidden.is_some() && family != pg_sys::INT8OID {
             return Err(invalid(
                 format!("size_column: column \"{column}\" is not of an integer type"),

@@ -289,6 +289,14 @@ impl UsedColumn {
         }
     }
 
+    /// The same of values that are read as they are: of a domain, what it is over. Its constraints are
+    /// checked where rows are written, and never where they are read.
+    pub(crate) fn value_family(&self) -> Oid {
+        // SAFETY: looks a type up.
+        let type_oid = unsafe { pg_sys::getBaseType(self.type_oid) };
+        UsedColumn { type_oid, ..*self }.family()
+    }
+
     pub(crate) fn layout(&self) -> Layout {
         Layout::of(self.type_oid)
     }

@@ -50,7 +50,7 @@ impl Source {
             ));
         }
         let used = entities.column("time_column", column)?;
-        if used.family() != axis.type_oid {
+        if used.value_family() != axis.type_oid {
             return Err(invalid(
                 format!("time_column: column \"{column}\" is not of the type of start"),
                 "Give start as date '...', timestamp '...' or timestamptz '...', as the column is; \
