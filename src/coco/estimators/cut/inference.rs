@@ -140,7 +140,9 @@ impl NoisyNumbers<'_> {
         let fit: Vec<i64> = fit.iter().map(|value| self.node.clamped(*value) as i64).collect();
         let begins = self.begins();
         let stretches = Stretches::of_columns(fit.len(), self.node.max_size);
-        let expected = |values: &[i64]| stretches.with_columns(values).by_size();
+        let variance = self.node.variance;
+        let expected =
+            |values: &[i64]| stretches.halved(values, variance).with_columns(values).by_size();
         let mut steps = expected(&fit);
         let mut windows = self.chain_of_columns(&steps, &begins).windows();
         for round in 1.. {
