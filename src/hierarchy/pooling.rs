@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 const LEAST_VARIANCE: f64 = 1.0;
 
 /// So many numbers are held at most, about.
-const MOST_NUMBERS: f64 = (1 << 24) as f64;
+const MOST_NUMBERS: f64 = (1 << 25) as f64;
 
 /// Of two regions each would be told what to expect by its own noise.
 const FEWEST: usize = 3;
@@ -41,8 +41,11 @@ impl Pooling<'_> {
     pub(super) fn worthwhile(self) -> Option<Self> {
         let noise = self.noise();
         let columns = |groups: &u64| (*groups).min(self.max_size);
-        // where groups are few the cut is recognised after some times the noise's scale, and so many more rows are measured
-        let numbers = |groups: &u64| columns(groups) as f64 + 24.0 * noise.scale().as_f64();
+        // rows are three times as many as columns at most; where groups are few the cut is recognised after some
+        // times the noise's scale, and so many more rows are measured
+        let rows = |groups: &u64| (*groups).min(self.max_size.saturating_mul(3));
+        let numbers =
+            |groups: &u64| (columns(groups) + rows(groups)) as f64 + 24.0 * noise.scale().as_f64();
         let fits = self.groups.iter().map(numbers).sum::<f64>() <= MOST_NUMBERS
             && self.groups.iter().map(columns).all(|columns| columns <= MOST_PLACES);
         let mut regions = self.pools().into_iter().enumerate();
