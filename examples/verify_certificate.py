@@ -101,7 +101,7 @@ def check_certificate(path, hashes):
     rows_per_unit = entry['parameters'].get('rows_per_unit')
     check(rows_per_unit in (None, certificate['unit'].get('max_rows_per_unit', 1)),
           f'{name}: the noise is for units of {rows_per_unit} rows, and not for the unit of the certificate')
-    print(f'{path}: release "{release["name"]}" of dataset "{release["dataset"]}", '
+    print(f'{path}: release {json.dumps(release["name"])} of dataset {json.dumps(release["dataset"])}, '
           f'epsilon {certificate["parameters"]["epsilon"]}, entry {ledger["id"]}')
     return certificate
 

@@ -216,9 +216,9 @@ COMMENT ON FUNCTION @extschema@.dp_plot(text, text, text[], text) IS
 CREATE FUNCTION dp.svg_text(shown text, most int) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 -- control characters have no place in XML
-RETURN replace(replace(replace(regexp_replace(
-           CASE WHEN length(shown) > most THEN left(shown, most - 1) || '…' ELSE shown END,
-           '[\x01-\x1f\ufffe\uffff]', ' ', 'g'), '&', '&amp;'), '<', '&lt;'), '>', '&gt;');
+RETURN replace(replace(replace(dp.in_a_line(
+           CASE WHEN length(shown) > most THEN left(shown, most - 1) || '…' ELSE shown END, ' '),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;');
 COMMENT ON FUNCTION dp.svg_text(text, int) IS
     'inside of dp_plot_svg: a name as text of XML, with that many characters at most';
 

@@ -1566,18 +1566,29 @@ CREATE OR REPLACE VIEW dp.release_certificates WITH (security_barrier) AS
       ) AS s;
 
 -- Names that an earlier version stored, and those of roles, tables and columns, may end lines.
-CREATE FUNCTION dp.in_a_line(value text) RETURNS text
+CREATE FUNCTION dp.in_a_line(value text, instead text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-RETURN regexp_replace(value, U&'[\0001-\001F\007F-\009F\2028-\202E\2066-\2069]', '?', 'g');
-COMMENT ON FUNCTION dp.in_a_line(text) IS
-    'inside of dp_certificate_text: a value without what ends lines or moves text';
+RETURN regexp_replace(regexp_replace(value,
+           '[\u0001-\u001F\u007F-\u009F\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u2064\u2066-\u2069\uFEFF\uFFFE\uFFFF]',
+           instead, 'g'),
+           -- a terminal wraps lines, which many blanks could seem to end
+           '[ \u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]+', ' ', 'g');
+COMMENT ON FUNCTION dp.in_a_line(text, text) IS
+    'inside of dp_certificate_text and dp_plot_svg: a value without what ends lines, moves text or is not seen';
+
+CREATE FUNCTION dp.quoted_name(name text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN '"' || replace(name, '"', '""') || '"';
+COMMENT ON FUNCTION dp.quoted_name(text) IS
+    'inside of dp_certificate_text: a name between quotes, which it cannot end';
 
 CREATE OR REPLACE FUNCTION @extschema@.dp_certificate_text(dataset text, release text) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-    SELECT format(E'Certificate of release "%s" of dataset "%s"\n\n',
-                  dp.in_a_line(p.release ->> 'name'), dp.in_a_line(p.release ->> 'dataset'))
-           || (SELECT string_agg(rpad(line.label, 15) || dp.in_a_line(line.value) || E'\n', ''
+    SELECT format(E'Certificate of release %s of dataset %s\n\n',
+                  dp.in_a_line(dp.quoted_name(p.release ->> 'name'), '?'),
+                  dp.in_a_line(dp.quoted_name(p.release ->> 'dataset'), '?'))
+           || (SELECT string_agg(rpad(line.label, 15) || dp.in_a_line(line.value, '?') || E'\n', ''
                                  ORDER BY line.n)
                  FROM (VALUES
         (0, 'Status', CASE p.release ->> 'status'
@@ -1591,12 +1602,12 @@ BEGIN ATOMIC
         (3, 'Loss', format('epsilon %s, delta %s; in zCDP rho %s', p.parameters ->> 'epsilon',
                            p.parameters ->> 'delta', p.parameters ->> 'rho')),
         (4, 'Charged as one', CASE WHEN p.charged_as_one IS NOT NULL THEN
-         format('epsilon %s, delta %s for the %s releases of publication "%s" together (ledger entry %s)',
+         format('epsilon %s, delta %s for the %s releases of publication %s together (ledger entry %s)',
                 p.charged_as_one ->> 'epsilon', p.charged_as_one ->> 'delta',
-                p.charged_as_one ->> 'releases', p.charged_as_one ->> 'publication',
+                p.charged_as_one ->> 'releases', dp.quoted_name(p.charged_as_one ->> 'publication'),
                 p.charged_as_one ->> 'entry')
          || coalesce(', the others: ' || (
-                SELECT string_agg(format('"%s"', o.name), ', ' ORDER BY o.n)
+                SELECT string_agg(dp.quoted_name(o.name), ', ' ORDER BY o.n)
                   FROM jsonb_array_elements_text(p.charged_as_one -> 'with')
                        WITH ORDINALITY AS o (name, n)), '') END),
         (5, 'All releases',
@@ -1839,9 +1850,9 @@ END $$;
 CREATE FUNCTION dp.svg_text(shown text, most int) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 -- control characters have no place in XML
-RETURN replace(replace(replace(regexp_replace(
-           CASE WHEN length(shown) > most THEN left(shown, most - 1) || '…' ELSE shown END,
-           '[\x01-\x1f\ufffe\uffff]', ' ', 'g'), '&', '&amp;'), '<', '&lt;'), '>', '&gt;');
+RETURN replace(replace(replace(dp.in_a_line(
+           CASE WHEN length(shown) > most THEN left(shown, most - 1) || '…' ELSE shown END, ' '),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;');
 COMMENT ON FUNCTION dp.svg_text(text, int) IS
     'inside of dp_plot_svg: a name as text of XML, with that many characters at most';
 

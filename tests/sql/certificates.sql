@@ -80,16 +80,38 @@ DROP ROLE dp_test_reader;
 
 -- no name writes a line of a certificate, or moves the text of one
 SELECT e.code, e.message
-  FROM unnest(ARRAY[E'q3" of dataset "d"\n\nPromise        none', E'a\tb', E'a\x7Fb', E'a\u0085b', E'a\u2028b', E'a\u2029b', E'a\u202Eb', E'a\u2066b']) AS name,
+  FROM unnest(ARRAY[E'q3" of dataset "d"\n\nPromise        none', E'a\tb', E'a\x7Fb', E'a\u0085b', E'a\u2028b', E'a\u2029b', E'a\u202Eb', E'a\u2066b', E'a\u061Cb', E'a\u200Eb', E'a\u200Bb', E'a\u2060b', E'a\uFEFFb',
+                    'a  b', E'a \u00A0b', E'a\u3000\u2003b']) AS name,
        error_of(format('SELECT dp_hierarchy_release(''census'', 1, name => %L)', name)) AS e;
 SELECT e.* FROM unnest(ARRAY[$$SELECT dp_create_dataset(E'a\nb', 'person', '{household}', '{state}', 'household', epsilon_budget => 1)$$,
                              $$CALL dp_publish(E'a\nb', '[{"dataset": "census", "epsilon": 1, "name": "c"}]')$$,
                              $$SELECT dp_stream_create('census', E'a\nb', 'id', date '2026-01-01', '1 day', 9, 1)$$]) AS s (statement), error_of(statement) AS e;
 SELECT count(*) > 0 AS released FROM dp_hierarchy_release('census', 1, name => 'Bücher, 图书 und „mehr“');
+-- what was charged, stored or begun under such a name by an earlier version is asked for by it as before
+BEGIN;
+UPDATE dp.release SET name = E'old\nx' WHERE (dataset_name, name) = ('census', 'chosen');
+SELECT count(*) AS served FROM dp_hierarchy_release('census', 1e6, '{select:Hc|Hg}', name => E'old\nx');
+SELECT * FROM error_of($$SELECT dp_hierarchy_release('census', 1, name => E'old\nx')$$);
+ROLLBACK;
+SELECT dp_create_dataset('old', 'person', '{household}', '{state}', 'household', epsilon_budget => 1e9);
+ALTER TABLE dp.release_sum ADD CONSTRAINT broken CHECK (grain <> '77') NOT VALID;
+SELECT * FROM error_of($$SELECT dp_range_sums('old', 'id', '{"[0,77)"}', 1e6, name => 'unstored')$$);
+SELECT * FROM error_of($$CALL dp_publish('begun', '[{"dataset": "old", "function": "dp_range_sums", "name": "its", "value_column": "id", "ranges": ["[0,77)"], "epsilon": 1e6}]')$$);
+ALTER TABLE dp.release_sum DROP CONSTRAINT broken;
+ALTER TABLE dp.charge DISABLE TRIGGER USER; -- its entry of the ledger has the name, too
+UPDATE dp.release SET name = E'un  stored\n' WHERE name = 'unstored';
+UPDATE dp.charge SET parameters = jsonb_set(parameters, '{name}', to_jsonb(E'un  stored\n'::text)) WHERE parameters ->> 'name' = 'unstored';
+ALTER TABLE dp.charge ENABLE TRIGGER USER;
+UPDATE dp.publication SET name = E'begun\n' WHERE name = 'begun';
+SELECT * FROM error_of($$SELECT dp_range_sums('old', 'id', '{"[0,76)"}', 1e6, name => E'un  stored\n')$$);
+SELECT sum FROM dp_range_sums('old', 'id', '{"[0,77)"}', 1e6, name => E'un  stored\n');
+CALL dp_publish(E'begun\n', '[{"dataset": "old", "function": "dp_range_sums", "name": "its", "value_column": "id", "ranges": ["[0,77)"], "epsilon": 1e6}]');
+SELECT name, status FROM dp.releases WHERE dataset = 'old' ORDER BY name;
+SELECT releases, epsilon_spent FROM dp_budget('old');
 -- neither one that was stored before, nor that of a role or a table
 BEGIN;
-UPDATE dp.release SET name = E'q3" of dataset "d"\n\nPromise        none\u2028\u202E' WHERE (dataset_name, name) = ('census', 'chosen');
+UPDATE dp.release SET name = E'q3" of dataset "d"\n\nPromise        none\u2028\u202E\u200E' || repeat(' ', 60) || 'Loss' WHERE (dataset_name, name) = ('census', 'chosen');
 UPDATE dp.dataset SET groups_name = E'a\nLoss           none' WHERE name = 'census';
-SELECT line FROM regexp_split_to_table(dp_certificate_text('census', E'q3" of dataset "d"\n\nPromise        none\u2028\u202E'), E'[\n\u2028]') WITH ORDINALITY AS l (line, n)
+SELECT line FROM regexp_split_to_table(dp_certificate_text('census', E'q3" of dataset "d"\n\nPromise        none\u2028\u202E\u200E' || repeat(' ', 60) || 'Loss'), E'[\n\u2028]') WITH ORDINALITY AS l (line, n)
  WHERE line ~ 'Certificate|Promise|none' ORDER BY n;
 ROLLBACK;

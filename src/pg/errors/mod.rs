@@ -8,4 +8,6 @@ mod report;
 
 pub(crate) use failure::Failure;
 pub(crate) use problem::{not_carried_out, too_many_regions, unfit, unfit_ranges};
-pub(crate) use report::{Result, all_required, checked_name, error, internal, invalid, required};
+pub(crate) use report::{
+    Result, all_required, check_new_name, checked_name, error, internal, invalid, required,
+};

@@ -24,7 +24,7 @@ pub(crate) fn required<T>(value: Option<T>, name: &str) -> Result<T> {
     })
 }
 
-/// A name that is stored: not empty, short enough for an index, and shown in a line as it is.
+/// A name that something is stored by: not empty, and short enough for an index.
 pub(crate) fn checked_name<'a>(name: &'a str, argument: &str) -> Result<&'a str> {
     const LONGEST: usize = 200;
     if name.trim().is_empty() || name.len() > LONGEST {
@@ -33,24 +33,47 @@ pub(crate) fn checked_name<'a>(name: &'a str, argument: &str) -> Result<&'a str>
             "It is the name that releases are asked for by.",
         ));
     }
-    if let Some(hidden) = name.chars().find(|&character| is_layout(character)) {
-        return Err(invalid(
-            format!(
-                "{argument} must have no control characters, got {:?} with U+{:04X}",
-                name,
-                u32::from(hidden)
-            ),
-            "Certificates and views show names in a line: leave out line feeds, tabs, and what \
-             changes the direction of text.",
-        ));
-    }
     Ok(name)
 }
 
-/// Whether it ends lines, or moves what stands around it: with one a name could write a line of a
-/// certificate. `dp.in_a_line` replaces the same ones.
+/// Error: it is no name for something new, which is shown in a line as it is. Of earlier versions
+/// there are such names.
+pub(crate) fn check_new_name(name: &str, argument: &str) -> Result<()> {
+    if let Some(hidden) = name.chars().find(|&character| is_layout(character)) {
+        return Err(invalid(
+            format!(
+                "{argument} must have no control or invisible characters, got {name:?} with U+{:04X}",
+                u32::from(hidden)
+            ),
+            "Certificates and views show names in a line: leave out line feeds, tabs, and what \
+             changes the direction of text or is not seen.",
+        ));
+    }
+    if name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_whitespace() && b.is_whitespace()) {
+        return Err(invalid(
+            format!("{argument} must have no two blanks in succession, got {name:?}"),
+            "Certificates and views show names in a line, which many blanks could seem to end.",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether it ends lines, moves what stands around it, or is not seen: with one a name could write a
+/// line of a certificate, or look like another. `dp.in_a_line` replaces the same ones. Scripts need
+/// U+200C and U+200D.
 fn is_layout(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    character.is_control()
+        || matches!(
+            character,
+            '\u{061C}'
+                | '\u{200B}'
+                | '\u{200E}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{2064}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{FEFF}'
+                | '\u{FFFE}'..='\u{FFFF}'
+        )
 }
 
 /// The elements of an array argument, none of which may be NULL.

@@ -5,7 +5,9 @@ use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::part::Part;
 use crate::pg::dataset::relation::Place;
 use crate::pg::dataset::source::{HiddenGroups, MOST_ROWS, Source};
-use crate::pg::errors::{Result, all_required, checked_name, error, invalid, required};
+use crate::pg::errors::{
+    Result, all_required, check_new_name, checked_name, error, invalid, required,
+};
 use crate::pg::server::catalog::{execute, read_catalog};
 use crate::pg::server::locks::{PrivateLock, lock_name};
 use crate::pg::server::relations::relation_exists;
@@ -37,6 +39,7 @@ fn dp_create_dataset(
     other: Option<&str>,
 ) -> Result<()> {
     let name = checked_name(required(name, "name")?, "name")?;
+    check_new_name(name, "name")?;
     for (table, argument) in
         [(entities, "entities"), (groups, "groups"), (leaves, "leaves"), (regions, "regions")]
     {

@@ -4,7 +4,7 @@
 use super::budget::totals;
 use crate::charge::Cost;
 use crate::pg::dataset::catalog::Dataset;
-use crate::pg::errors::{Result, checked_name, invalid, required};
+use crate::pg::errors::{Result, check_new_name, checked_name, invalid, required};
 use crate::pg::ledger::publication::{self, Publication, Tried};
 use crate::pg::values::jsonb_argument::JsonbArgument;
 use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, shown_bound, zcdp_epsilon};
@@ -121,5 +121,10 @@ fn checked_delta(delta: Option<f64>, argument: &str, otherwise: &str) -> Result<
 
 fn publication_of(name: Option<&str>, releases: Option<JsonbArgument>) -> Result<Publication> {
     let name = checked_name(required(name, "name")?, "name")?;
+    if let Err(unfit) = check_new_name(name, "name")
+        && !publication::is_begun(name)?
+    {
+        return Err(unfit);
+    }
     Publication::new(name, &required(releases, "releases")?.read("releases")?)
 }

@@ -329,6 +329,21 @@ fn is_stored(dataset: &str, name: &str) -> Result<bool> {
     Ok(found)
 }
 
+/// Whether the current role has begun a publication of that name.
+pub(crate) fn is_begun(publication: &str) -> Result<bool> {
+    let sql = format!(
+        "SELECT FROM dp.publication WHERE name = {} AND dp.role(made_by, made_by_name) = {}",
+        quote_literal(publication),
+        current_role().to_u32()
+    );
+    let mut found = false;
+    read_catalog(&sql, |_| {
+        found = true;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// Shows a publication of the current role, if all of it is stored.
 pub(crate) fn show(publication: &str) -> Result<bool> {
     check_surroundings()?;

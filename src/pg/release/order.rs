@@ -5,13 +5,13 @@
 use super::content::Message;
 use super::named::Storable;
 use super::store::{Outcome, store};
-use super::stored::{Found, find_release, others_release, stored_release, turn_of};
+use super::stored::{Found, find_release, is_charged, others_release, stored_release, turn_of};
 use crate::charge::{Costs, Receipt, Uncharged};
 use crate::noise::{SystemWords, words_from_system};
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::dataset::reading::Reading;
 use crate::pg::dataset::source::Source;
-use crate::pg::errors::{Failure, Result, error, internal};
+use crate::pg::errors::{Failure, Result, check_new_name, error, internal};
 use crate::pg::ledger::account::{ChargedPart, LedgerReceipt, Promise, SealedRows};
 use crate::pg::ledger::publication;
 use crate::pg::server::locks::Turn;
@@ -69,13 +69,15 @@ impl<'a> Asked<'a> {
 
     /// The release that is stored under the name, for nothing, or else what `make` makes.
     ///
-    /// Errors: something else was asked for by that name; those of `make`.
+    /// Errors: something else was asked for by that name; it is new, and none to be shown in a line;
+    /// those of `make`.
     pub(crate) fn once<T: Storable>(mut self, make: impl FnOnce(Self) -> Result<T>) -> Result<T> {
         let Some(promise) = &self.promise else { return make(self) };
         let (dataset, name) = (self.dataset, promise.name.clone());
         let released = match find_release(dataset, promise)? {
             Found::Stored(id) => T::read(id),
             Found::Unstored(turn) => {
+                self.check_name()?;
                 self.turn = Some(turn);
                 make(self)
             }
@@ -84,6 +86,21 @@ impl<'a> Asked<'a> {
             tell_whose(dataset, &name)?;
         }
         Ok(released)
+    }
+
+    /// Error: the name is new, and none to be shown in a line.
+    fn check_name(&self) -> Result<()> {
+        let Some(promise) = &self.promise else { return Ok(()) };
+        let argument = if self.function == "dp_stream_create" { "stream" } else { "name" };
+        match check_new_name(&promise.name, argument) {
+            Err(unfit) if !self.is_charged()? => Err(unfit),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it was charged before, and is not stored yet.
+    pub(crate) fn is_charged(&self) -> Result<bool> {
+        self.promise.as_ref().map_or(Ok(false), |promise| is_charged(self.dataset, promise))
     }
 
     /// Releases what the dataset's rows say. `prepare`, as the role that reads them: checks what is

@@ -52,6 +52,21 @@ pub(super) fn find_release(dataset: &Dataset, promise: &Promise) -> Result<Found
     Ok(since.map_or(Found::Unstored(turn), Found::Stored))
 }
 
+/// Whether a release by that name was charged, stored or not, whatever was asked for.
+pub(super) fn is_charged(dataset: &Dataset, promise: &Promise) -> Result<bool> {
+    let sql = format!(
+        "SELECT FROM dp.release WHERE (dataset, name) = ({}, {})",
+        dataset.id,
+        quote_literal(&promise.name)
+    );
+    let mut found = false;
+    read_catalog(&sql, |_| {
+        found = true;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// The right to make what is stored under the name, when whoever has it is done.
 pub(super) fn turn_of(dataset: &Dataset, promise: &Promise) -> Turn {
     Turn::take_name(PrivateLock::ReleaseName, (dataset.id, &promise.name))
