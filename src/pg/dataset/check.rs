@@ -150,13 +150,13 @@ impl Source {
     /// Whether a row stands for many groups.
     pub(super) fn has_histograms(&self, entities: &Relation) -> Result<bool> {
         let Some(column) = &self.size_column else { return Ok(false) };
-        Ok(entities.column("size_column", column)?.family() == extension_type("coco")?)
+        Ok(entities.column("size_column", column)?.value_family() == extension_type("coco")?)
     }
 
     /// Whether a row holds counts of values of many entities.
     pub(super) fn has_bins(&self, entities: &Relation) -> Result<bool> {
         let Some(column) = &self.size_column else { return Ok(false) };
-        Ok(entities.column("size_column", column)?.family() == extension_type("bins")?)
+        Ok(entities.column("size_column", column)?.value_family() == extension_type("bins")?)
     }
 
     /// Error: the rows tell of values, not of groups' sizes.

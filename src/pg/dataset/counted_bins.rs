@@ -48,7 +48,8 @@ impl Source {
                  and declare a dataset of that: size_column => the column of bins.",
             ));
         }
-        if tables.entities.column("bins_column", column)?.family() != extension_type("bins")? {
+        if tables.entities.column("bins_column", column)?.value_family() != extension_type("bins")?
+        {
             return Err(invalid(
                 format!("bins_column: column \"{column}\" is not of type bins"),
                 "Name one that holds what bins_agg has counted.",
