@@ -36,6 +36,8 @@ SELECT range, sum FROM dp_range_sums('people', 'age', '{"(,)", "[10,20)", "[60,7
 SET client_min_messages = notice;
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"[18,65)", "[2000,)", empty, "[6500,)", "(,1800)"}', 1e6, bounds => '[1800,6500)');
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"[6499,)", empty, "(,1801)"}', 1e6, bounds => '[1800,6500)');
+-- once, where a publication has the charge quoted first
+CALL dp_publish('outside', '[{"dataset": "people", "function": "dp_range_sums", "value_column": "age", "ranges": ["(,1800)"], "bounds": "[1800,6500)", "epsilon": 1e6}]');
 SET client_min_messages = warning;
 SELECT range, sum FROM dp_range_sums('people', 'id', '{"[1,6)"}', epsilon => 1e6);
 CREATE TABLE nobody (id int, age bigint);
@@ -123,5 +125,15 @@ CALL dp_publish('kept', '[{"dataset": "kept", "function": "dp_range_sums", "valu
 SELECT sum FROM dp.range_rows WHERE release = 'kept';
 SELECT dp_create_dataset('kept sizes', 'kept_size', '{id}', '{}', size_column => 'members', epsilon_budget => 1e9);
 SELECT size, groups FROM dp_hierarchy_release('kept sizes', 1e6);
+CREATE DOMAIN sizes AS coco;
+CREATE DOMAIN counts AS bins;
+CREATE TABLE kept_sizes AS SELECT 'Ohio' AS state, coco_agg(members::int)::sizes AS h FROM kept_size;
+CREATE TABLE kept_bins AS SELECT bins_agg(age::bigint, 0, 50)::counts AS b FROM kept;
+ALTER DOMAIN sizes ADD CHECK (is_fine(VALUE)) NOT VALID;
+ALTER DOMAIN counts ADD CHECK (is_fine(VALUE)) NOT VALID;
+SELECT dp_create_dataset('kept coco', 'kept_sizes', '{}', '{state}', size_column => 'h', epsilon_budget => 1e9);
+SELECT path, size, groups FROM dp_hierarchy_release('kept coco', 1e6) WHERE groups > 0;
+SELECT dp_create_dataset('kept bins', 'kept_bins', '{}', '{}', size_column => 'b', epsilon_budget => 1e9);
+SELECT s.sum FROM dp_region_range_release('kept bins', 'b', '[0,50)', 1e6) AS r, dp_range_sums(r.ranges, '{"[0,20)"}') AS s;
 SELECT dp_stream_create('kept', 'daily', 'day', date '2026-01-01', '1 day', 3, 1e6);
 SELECT tick, count, (SELECT count(*) FROM kept WHERE day = date '2026-01-01' + tick::int) AS truth FROM dp_stream_tick('kept', 'daily');

@@ -242,7 +242,7 @@ fn of_dataset(
         let (dataset, progress) = (asked.dataset, asked.progress);
         let Questions { axis, bounds, .. } = questions;
         let weight = weight(dataset, amounts.as_ref())?;
-        tell_outside("ranges", &ranges, &questions);
+        tell_outside(&asked, [("ranges", &ranges, &questions)])?;
         let (cells, questions) = joined(&questions);
         progress.phase(Phase::Planning);
         let line = Line {
@@ -294,20 +294,30 @@ pub(super) fn joined(questions: &Questions) -> (RangeCells, Vec<Range<usize>>) {
 }
 
 /// Tells of ranges that no row can lie in, before they are charged: bounds and ranges are public.
-pub(super) fn tell_outside(argument: &str, ranges: &[SqlRange], questions: &Questions) {
-    let mut outside = questions.outside();
-    let Some(first) = outside.next() else { return };
-    let others = match outside.count() {
-        0 => String::new(),
-        others => format!(", as do {others} more"),
-    };
-    pgrx::notice!(
-        "{argument}: {} lies outside of {} {}{others}: such a sum is charged, and 0 whatever the rows \
-         are; ask for ranges inside",
-        ranges[first].text(questions.axis.type_oid()),
-        argument.replace("ranges", "bounds"),
-        questions.bounds_text()
-    );
+pub(super) fn tell_outside<const N: usize>(
+    asked: &Asked,
+    arguments: [(&str, &[SqlRange], &Questions); N],
+) -> Result<()> {
+    for (argument, ranges, questions) in arguments {
+        let mut outside = questions.outside();
+        let Some(first) = outside.next() else { continue };
+        // dp_publish has told it when it quoted the release
+        if asked.is_charged()? {
+            break;
+        }
+        let others = match outside.count() {
+            0 => String::new(),
+            others => format!(", as do {others} more"),
+        };
+        pgrx::notice!(
+            "{argument}: {} lies outside of {} {}{others}: such a sum costs what others do, and is 0 \
+             whatever the rows are; ask for ranges inside",
+            ranges[first].text(questions.axis.type_oid()),
+            argument.replace("ranges", "bounds"),
+            questions.bounds_text()
+        );
+    }
+    Ok(())
 }
 
 /// What is stored of the ranges under a name, if there is one, and how they are told apart from

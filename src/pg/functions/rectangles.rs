@@ -88,8 +88,9 @@ fn dp_rectangle_sums(
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
-        tell_outside("row_ranges", &row_ranges, &rows);
-        tell_outside("column_ranges", &column_ranges, &columns);
+        let sides =
+            [("row_ranges", &*row_ranges, &rows), ("column_ranges", &*column_ranges, &columns)];
+        tell_outside(&asked, sides)?;
         let (cells, of_rows) = joined(&rows);
         let rows = GridAxis::new(rows.bounds, cells);
         let (cells, of_columns) = joined(&columns);

@@ -176,7 +176,7 @@ fn of_dataset(arguments: Arguments, ranges: Vec<SqlRange>, questions: Questions)
     let asked = Asked::new(&dataset, &progress, promise, about);
     let released = asked.once(|asked| {
         let (dataset, progress) = (asked.dataset, asked.progress);
-        tell_outside("ranges", &ranges, &questions);
+        tell_outside(&asked, [("ranges", &ranges, &questions)])?;
         let (cells, questions) = joined(&questions);
         let weight = weight(dataset, amounts.as_ref())?;
         let request =

@@ -91,7 +91,8 @@ impl SqlRange {
 
     pub(crate) fn text(&self, type_oid: Oid) -> String {
         let RangeEnds { lower, upper } = self.ends(type_oid);
-        format!("[{},{})", lower.unwrap_or_default(), upper.unwrap_or_default())
+        let begin = if lower.is_some() { '[' } else { '(' };
+        format!("{begin}{},{})", lower.unwrap_or_default(), upper.unwrap_or_default())
     }
 }
 
