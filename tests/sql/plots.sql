@@ -102,3 +102,5 @@ SELECT * FROM error_of($$SELECT dp_plot('ages', 'v1', '{A}')$$);
 SELECT * FROM error_of($$SELECT dp_plot('ages', 'v1', grain => 'day')$$);
 SELECT * FROM error_of($$SELECT dp_plot('visits', 'by state', '{Z}')$$);
 -- needs: xml
+-- what ends lines, moves text or is not seen is a blank, and several blanks are one
+SELECT dp.svg_text(E'a\u202Eb\u0085c\u2028d\u200Be \u00A0  f\u200Dg <&>', 40);
