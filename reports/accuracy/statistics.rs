@@ -28,12 +28,14 @@ impl Mean {
     }
 }
 
-/// Both with the decimals that show two digits of the error, up to three of them.
+/// Both with the decimals that show two digits of the error, up to three of them; of runs that are all
+/// alike, too.
 impl fmt::Display for Mean {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = match self.error {
             error if error > 0.0 => (1.0 - error.log10().floor()).clamp(0.0, 3.0) as usize,
-            _ => 0,
+            _ if self.mean.fract() == 0.0 => 0,
+            _ => 3,
         };
         let print = |number: f64| {
             let text = format!("{number:.decimals$}");
