@@ -247,7 +247,7 @@ RETURN regexp_replace(regexp_replace(value,
            -- a terminal wraps lines, which many blanks could seem to end
            '[ \u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]+', ' ', 'g');
 COMMENT ON FUNCTION dp.in_a_line(text, text) IS
-    'inside of dp_certificate_text and dp_plot_svg: a value without what ends lines, moves text or is not seen';
+    'inside of certificates and pictures: a value without what ends lines, moves text or is not seen';
 
 CREATE FUNCTION dp.quoted_name(name text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
