@@ -7,7 +7,7 @@ use super::plan::{self, Plan, plans};
 use super::quotes::{self, Quote};
 use crate::charge::Cost;
 use crate::pg::errors::{Result, error, internal, invalid};
-use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::catalog::in_catalog;
 use crate::pg::server::locks::sleep_a_moment;
 use crate::pg::server::roles::role_name;
 use crate::pg::server::state::current_role;
@@ -321,12 +321,7 @@ fn is_stored(dataset: &str, name: &str) -> Result<bool> {
         quote_literal(role_name(who)),
         who = who.to_u32(),
     );
-    let mut found = false;
-    read_catalog(&sql, |_| {
-        found = true;
-        Ok(())
-    })?;
-    Ok(found)
+    in_catalog(&sql)
 }
 
 /// Whether the current role has begun a publication of that name.
@@ -336,12 +331,7 @@ pub(crate) fn is_begun(publication: &str) -> Result<bool> {
         quote_literal(publication),
         current_role().to_u32()
     );
-    let mut found = false;
-    read_catalog(&sql, |_| {
-        found = true;
-        Ok(())
-    })?;
-    Ok(found)
+    in_catalog(&sql)
 }
 
 /// Shows a publication of the current role, if all of it is stored.

@@ -5,7 +5,7 @@ use crate::path::Path;
 use crate::pg::dataset::catalog::Dataset;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::ledger::account::Promise;
-use crate::pg::server::catalog::read_catalog;
+use crate::pg::server::catalog::{in_catalog, read_catalog};
 use crate::pg::server::locks::{PrivateLock, Turn};
 use crate::pg::server::roles::{acts_for, has_rights_of};
 use crate::ranges::{DpGrid, DpRanges};
@@ -59,12 +59,7 @@ pub(super) fn is_charged(dataset: &Dataset, promise: &Promise) -> Result<bool> {
         dataset.id,
         quote_literal(&promise.name)
     );
-    let mut found = false;
-    read_catalog(&sql, |_| {
-        found = true;
-        Ok(())
-    })?;
-    Ok(found)
+    in_catalog(&sql)
 }
 
 /// The right to make what is stored under the name, when whoever has it is done.
@@ -221,12 +216,7 @@ pub(crate) fn is_of_earlier_dataset(dataset: &Dataset, name: &str) -> Result<boo
         quote_literal(&dataset.name),
         quote_literal(name),
     );
-    let mut found = false;
-    read_catalog(&sql, |_| {
-        found = true;
-        Ok(())
-    })?;
-    Ok(found)
+    in_catalog(&sql)
 }
 
 /// The regions of a stored release and their histograms, level by level.

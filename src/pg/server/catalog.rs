@@ -1,7 +1,7 @@
 //! Statements on the tables of schema `dp`, with the rights of their owner.
 
 use super::roles::as_catalog_owner;
-use super::select::{SqlRow, as_of_now, read_rows};
+use super::select::{SqlRow, as_of_now, exists, read_rows};
 use super::state::{Command, is_in_recovery, own_command};
 use crate::pg::errors::{Result, error, internal};
 use pgrx::datum::DatumWithOid;
@@ -38,6 +38,12 @@ pub(crate) fn execute<T>(
 pub(crate) fn read_catalog(sql: &str, visit: impl FnMut(&SqlRow) -> Result<()>) -> Result<()> {
     check_version()?;
     as_catalog_owner(|| as_of_now(|| read_rows(sql, visit)))
+}
+
+/// Whether the catalog as it is now has a row that is asked for.
+pub(crate) fn in_catalog(sql: &str) -> Result<bool> {
+    check_version()?;
+    as_catalog_owner(|| as_of_now(|| exists(sql)))
 }
 
 thread_local! {

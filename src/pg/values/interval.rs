@@ -298,9 +298,7 @@ impl Questions {
         let axis = TimeAxis { type_oid, origin: i128::from(start) * unit, width };
         Ok(Questions { axis: Axis::Time(axis), bins, bounds })
     }
-}
 
-impl Questions {
     /// Which ranges are not empty and lie outside of the bounds, where all that lies around them has no
     /// bins of its own.
     pub(crate) fn outside(&self) -> impl Iterator<Item = usize> {

@@ -91,9 +91,9 @@ impl Stretches {
             apart * apart > BEYOND_NOISE * noise + BEYOND_CHANCE * chance
         };
         let mut ends = Vec::with_capacity(self.ends.len());
-        let mut from = self.begin;
+        let (mut from, mut reached) = (self.begin, Vec::new());
         for &end in &self.ends {
-            let mut reached = vec![end];
+            reached.push(end);
             while let Some(&to) = reached.last() {
                 let middle = from + (to - from) / 2;
                 if middle > from && differ(from, middle, to) {
