@@ -71,6 +71,37 @@ impl CutNoise {
             parallel(columns.min(2.0 * rows), v).max(mean_magnitude(v))
         }
     }
+
+    /// How many groups per size may be in each stretch, for all that this noise tells, where an estimate has so
+    /// many. Noise moves a group past as many sizes as it is large, or past as many groups if these are fewer
+    /// sizes: so far around those of other stretches count as well, up to as many as the noise is large.
+    pub(super) fn within_reach(self, densities: &[f64]) -> Vec<f64> {
+        let reach = self.variance.sqrt();
+        // sizes are below 2^32, so twice as far is a number, too
+        let farthest = (reach as u64).min(self.max_size);
+        let mut before = vec![0.0];
+        for (stretch, density) in densities.iter().enumerate() {
+            before.push(before[stretch] + density * width(stretch, self.max_size));
+        }
+        let below = |size: u64| {
+            let stretch = stretch(size);
+            before[stretch] + densities[stretch] * (size - begin(stretch)) as f64
+        };
+        let around = |stretch: usize, sizes: u64| {
+            let from = begin(stretch).saturating_sub(sizes);
+            let to = end(stretch).saturating_add(sizes).min(self.max_size);
+            (below(to) - below(from), (to - from) as f64)
+        };
+        let may_be = |(stretch, density): (usize, &f64)| {
+            let mut sizes = 0;
+            while around(stretch, sizes).0 < reach && sizes < farthest {
+                sizes = (2 * sizes).clamp(1, farthest);
+            }
+            let (groups, width) = around(stretch, sizes);
+            density.max(groups.min(reach) / width.max(1.0))
+        };
+        densities.iter().enumerate().map(may_be).collect()
+    }
 }
 
 /// The mean of discrete Laplace noise of that variance, without its sign.
@@ -136,5 +167,25 @@ mod tests {
         let expected = expected_densities(|size| 100.0 - size as f64, 10);
         let same = [1.1, 1.1, 1.1, 1.1, 1.05, 1.05, 1.05];
         assert!(expected.iter().zip(same).all(|(found, same)| (found - same).abs() < 1e-9));
+    }
+
+    /// 1,000 groups of size 12 to 15 and 40 further on, of 100 at most, seen with noise of 10 and of 0.9.
+    #[test]
+    fn empty_stretches_are_known_beyond_the_reach_of_noise() {
+        let found = densities([(13, 1000.0), (70, 40.0)].into_iter(), 100);
+        let within = |reach: f64| {
+            let noise = CutNoise { variance: reach * reach, smoothed: false, max_size: 100 };
+            noise.within_reach(&found)
+        };
+        let reached = within(10.0);
+        // sizes 4 and 5, with two more on either side none, with eight those of 12 to 13
+        assert!((reached[stretch(4)] - 10.0 / 14.0).abs() < 1e-9, "{reached:?}");
+        // sizes 24 to 31 begin ten sizes after 14, and end too far before 64
+        assert!(reached[stretch(24)] > found[stretch(24)] && reached[stretch(24)] <= 10.0 / 28.0);
+        assert_eq!(reached[stretch(12)], found[stretch(12)]);
+        let apart = |(reached, found): (&f64, &f64)| (reached - found).abs();
+        assert!(within(0.9)[2..6].iter().zip(&found[2..6]).map(apart).all(|apart| apart < 1e-9));
+        // of any noise there are no more than all
+        assert!(within(1e300).iter().all(|density| *density <= found[stretch(12)]));
     }
 }
