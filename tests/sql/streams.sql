@@ -133,9 +133,9 @@ SELECT :count AS ticks, sum(count) = :seen AS same, (SELECT count(*) FROM dp_str
 SELECT abs(total - sum) < 1e-9 AS same FROM dp.stream_ticks, dp_stream_sums('visits', 'rolled back', '{"(,)"}'::tstzrange[])
  WHERE stream = 'rolled back' AND tick = 5;
 BEGIN;
-SELECT dp_stream_create('visits', 'begun', 'at', '2020-01-01 00:00+00', '1 day', 6, 0.5);
+SELECT dp_stream_create('visits', 'begun', 'at', '2020-01-01 00:00+00', '1 day', 6, 1000);
 ROLLBACK;
-SELECT dp_stream_create('visits', 'begun', 'at', '2020-01-01 00:00+00', '1 day', 6, 0.5);
+SELECT dp_stream_create('visits', 'begun', 'at', '2020-01-01 00:00+00', '1 day', 6, 1000);
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM dp.stream_ticks WHERE stream = 'begun';
 SELECT visits('2020-01-06', 4);
