@@ -74,7 +74,7 @@ impl CutNoise {
 
     /// How many groups per size may be in each stretch, for all that this noise tells, where an estimate has so
     /// many. Noise moves a group past as many sizes as it is large, or past as many groups if these are fewer
-    /// sizes: so far around those of other stretches count as well, up to as many as the noise is large.
+    /// sizes: about so far around those of other stretches count as well, up to as many as the noise is large.
     pub(super) fn within_reach(self, densities: &[f64]) -> Vec<f64> {
         let reach = self.variance.sqrt();
         // sizes are below 2^32, so twice as far is a number, too

@@ -21,7 +21,7 @@
 //! measured with much noise, also at the sizes where it seems to have no group. (Taken as it is, a fiftieth of
 //! epsilon for a root made it twice as far off as none, and a thousandth fifteen times.) And where both have few,
 //! those of the stretches around count that noise may have put there ([`CutNoise::within_reach`]: a stretch that
-//! is empty since its groups were put elsewhere is not known. With a hundredth of epsilon for a root of 600 groups
+//! is empty since its groups were put elsewhere is not known. With a hundredth of epsilon 0.15 for a root of 600 groups
 //! its error is an eighth of what it was, and with equal shares what it was.) Errors of smoothed
 //! children have something in common, their parent's shape: as a sum they count as if they were not smoothed.
 //! (Counted as they are, the root's error was up to a quarter larger.)
