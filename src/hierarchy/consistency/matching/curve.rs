@@ -382,6 +382,20 @@ pub(super) mod tests {
         }
     }
 
+    /// A region's noise put a tenth of its groups elsewhere, across sizes that neither has: its children know.
+    #[test]
+    fn what_noise_emptied_is_not_known() {
+        let children = vec![curve(&[(2, 10), (13, 90)], 100.0, &[]); 10];
+        let sum = curve(&[(2, 100), (13, 900)], 0.0, &[]).histogram();
+        let moved = |variance| {
+            let joined = curve(&[(13, 1000)], variance, &children);
+            emd(&joined.histogram(), &sum).unwrap() as f64 / (11.0 * 100.0)
+        };
+        assert!(moved(1e4) < 0.2, "{}", moved(1e4));
+        // and what noise does not explain stays as the region has it
+        assert!(moved(1e-3) > 0.5, "{}", moved(1e-3));
+    }
+
     /// Where children say together what noise does not explain, as after every one of them was cut
     /// off at 0, they do not count.
     #[test]
