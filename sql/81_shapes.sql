@@ -372,6 +372,12 @@ BEGIN
         END IF;
         target := schema_name || target;
     END IF;
+    IF EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                WHERE (n.nspname, c.relname) = (target[1]::name, target[2]::name)) THEN
+        RAISE 'view_name: relation "%" exists already', view_name
+            USING ERRCODE = 'duplicate_table',
+                  HINT = 'Give another view_name, or DROP VIEW it first.';
+    END IF;
 
     IF NOT EXISTS (SELECT FROM dp.releases AS r WHERE r.dataset = $1) THEN
         RAISE 'dataset "%" does not exist, or has no stored release', dataset

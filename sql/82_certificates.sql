@@ -270,11 +270,16 @@ BEGIN ATOMIC
         (1, 'Hidden', concat(p.unit ->> 'is', ': ' || (p.unit ->> 'column'),
                              ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used',
                              '; groups: ' || (p.unit ->> 'groups'))),
-        (2, 'Promise', format('%s in the %s model, for %s', p.flavour ->> 'definition',
+        (2, 'Rows of', nullif(concat_ws(', ',
+             nullif(ARRAY(SELECT w.name
+                            FROM jsonb_array_elements_text(p.release #> '{arguments,within}')
+                                 WITH ORDINALITY AS w (name, n) ORDER BY w.n)::text, '{}'),
+             'period ' || (p.release #>> '{arguments,period}')), '')),
+        (3, 'Promise', format('%s in the %s model, for %s', p.flavour ->> 'definition',
                               p.flavour ->> 'model', p.flavour ->> 'neighbours')),
-        (3, 'Loss', format('epsilon %s, delta %s; in zCDP rho %s', p.parameters ->> 'epsilon',
+        (4, 'Loss', format('epsilon %s, delta %s; in zCDP rho %s', p.parameters ->> 'epsilon',
                            p.parameters ->> 'delta', p.parameters ->> 'rho')),
-        (4, 'Charged as one', CASE WHEN p.charged_as_one IS NOT NULL THEN
+        (5, 'Charged as one', CASE WHEN p.charged_as_one IS NOT NULL THEN
          format('epsilon %s, delta %s for the %s releases of publication %s together (ledger entry %s)',
                 p.charged_as_one ->> 'epsilon', p.charged_as_one ->> 'delta',
                 p.charged_as_one ->> 'releases', dp.quoted_name(p.charged_as_one ->> 'publication'),
@@ -283,33 +288,33 @@ BEGIN ATOMIC
                 SELECT string_agg(dp.quoted_name(o.name), ', ' ORDER BY o.n)
                   FROM jsonb_array_elements_text(p.charged_as_one -> 'with')
                        WITH ORDINALITY AS o (name, n)), '') END),
-        (5, 'All releases',
+        (6, 'All releases',
          format('%s, which together cost epsilon %s of %s, delta %s of %s', p.total ->> 'releases',
                 p.total ->> 'epsilon_spent', p.total ->> 'epsilon_budget',
                 p.total ->> 'delta_spent', p.total ->> 'delta_budget')),
-        (6, '', 'and add up with those of ' || nullif(p.total ->> 'adds_up_with', '[]')),
-        (7, 'Made by', format('%s %s', p.release ->> 'function', p.release ->> 'arguments')),
-        (8, 'Mechanism', p.mechanism::text),
-        (9, 'Accuracy',
+        (7, '', 'and add up with those of ' || nullif(p.total ->> 'adds_up_with', '[]')),
+        (8, 'Made by', format('%s %s', p.release ->> 'function', p.release ->> 'arguments')),
+        (9, 'Mechanism', p.mechanism::text),
+        (10, 'Accuracy',
          format('levels were measured with epsilon %s, error bars by %s',
                 p.accuracy ->> 'level_epsilons', p.accuracy ->> 'error_bars')),
-        (10, 'Public', format('the groups: %s', p.public ->> 'groups')),
-        (11, '', format('group key %s, hierarchy %s', p.public ->> 'group_key',
+        (11, 'Public', format('the groups: %s', p.public ->> 'groups')),
+        (12, '', format('group key %s, hierarchy %s', p.public ->> 'group_key',
                         p.public ->> 'hierarchy')),
-        (12, 'Not protected', p.not_protected),
-        (13, 'Charged', format('%s, by %s', p.release ->> 'charged_at',
+        (13, 'Not protected', p.not_protected),
+        (14, 'Charged', format('%s, by %s', p.release ->> 'charged_at',
                                p.release ->> 'charged_by')),
-        (14, 'Stored', p.release ->> 'stored_at'),
-        (15, 'Software', format('pg_dp %s, PostgreSQL %s', p.implementation ->> 'pg_dp',
+        (15, 'Stored', p.release ->> 'stored_at'),
+        (16, 'Software', format('pg_dp %s, PostgreSQL %s', p.implementation ->> 'pg_dp',
                                 p.implementation ->> 'postgresql')),
-        (16, 'Ledger entry', format('%s, SHA-256 %s', p.ledger ->> 'id', p.ledger ->> 'hash')),
-        (17, 'Rows', format('%s, SHA-256 %s', p.rows ->> 'count', p.rows ->> 'sha256'))
+        (17, 'Ledger entry', format('%s, SHA-256 %s', p.ledger ->> 'id', p.ledger ->> 'hash')),
+        (18, 'Rows', format('%s, SHA-256 %s', p.rows ->> 'count', p.rows ->> 'sha256'))
                       ) AS line (n, label, value)
                 WHERE line.value IS NOT NULL
                   -- what is not known, or not for the caller
-                  AND (line.n <> 5 OR p.total IS NOT NULL)
-                  AND (line.n <> 9 OR p.accuracy ? 'level_epsilons')
-                  AND (line.n <> 17 OR p.rows IS NOT NULL))
+                  AND (line.n <> 6 OR p.total IS NOT NULL)
+                  AND (line.n <> 10 OR p.accuracy ? 'level_epsilons')
+                  AND (line.n <> 18 OR p.rows IS NOT NULL))
       FROM jsonb_to_record(@extschema@.dp_certificate(dataset, release)) AS p (
                release jsonb, flavour jsonb, unit jsonb, parameters jsonb, charged_as_one jsonb,
                mechanism jsonb, public jsonb, not_protected text, accuracy jsonb, implementation jsonb, ledger jsonb,

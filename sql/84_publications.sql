@@ -293,6 +293,7 @@ DECLARE
     release jsonb;
     quotes integer[] := '{}'; -- which quote is that of each release
     problems text[] := '{}';
+    hint text;
     before integer;
     quoted integer;
     legible jsonb;
@@ -312,7 +313,8 @@ BEGIN
         EXCEPTION WHEN OTHERS THEN
             quoted := dp.quote_next(false);
             IF quoted = before THEN
-                problem := sqlerrm;
+                GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+                problem := concat(sqlerrm, '. ' || nullif(hint, ''));
             END IF;
         END;
         quotes := quotes || CASE WHEN quoted > before THEN quoted END;

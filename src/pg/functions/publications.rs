@@ -8,6 +8,7 @@ use crate::pg::errors::{Result, check_new_name, checked_name, invalid, required}
 use crate::pg::ledger::publication::{self, Publication, Tried};
 use crate::pg::values::jsonb_argument::JsonbArgument;
 use crate::privacy::{PrivacyLoss, composed_epsilon, gdp_mu, shown_bound, zcdp_epsilon};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 #[pg_extern(immutable, parallel_safe)]
@@ -59,7 +60,11 @@ fn dp_try_quoted(
 > {
     let tried = publication_of(name, releases)?.try_charge(publication_delta(delta)?)?;
     let rows = tried.into_iter().map(|Tried { epsilon, problem, left }| {
-        (epsilon, problem.map(|report| report.message().to_string()), left)
+        let told = |report: ErrorReport| match report.hint() {
+            Some(hint) => format!("{}. {hint}", report.message()),
+            None => report.message().to_string(),
+        };
+        (epsilon, problem.map(told), left)
     });
     Ok(TableIterator::new(rows.collect::<Vec<_>>()))
 }
