@@ -37,8 +37,16 @@ SET client_min_messages = notice;
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"[18,65)", "[2000,)", empty, "[6500,)", "(,1800)"}', 1e6, bounds => '[1800,6500)');
 SELECT range, sum FROM dp_range_sums('people', 'age', '{"[6499,)", empty, "(,1801)"}', 1e6, bounds => '[1800,6500)');
 -- once, where a publication has the charge quoted first
-CALL dp_publish('outside', '[{"dataset": "people", "function": "dp_range_sums", "value_column": "age", "ranges": ["(,1800)"], "bounds": "[1800,6500)", "epsilon": 1e6}]');
+CALL dp_publish('outside', '[{"dataset": "people", "function": "dp_range_sums", "value_column": "age", "ranges": ["(,1800)", "(,1900)"], "bounds": "[1800,6500)", "epsilon": 1e6}]');
 SET client_min_messages = warning;
+-- where all lie outside nothing is charged
+CREATE TABLE spent AS SELECT epsilon_spent FROM dp_budget('people');
+SELECT * FROM error_of($$SELECT dp_range_sums('people', 'age', '{"[18,65)", empty, "(,1800)"}', 1, bounds => '[1800,6500)')$$);
+SELECT problem FROM dp_publish_check('none inside', '[{"dataset": "people", "function": "dp_range_sums", "value_column": "age", "ranges": ["(,1800)"], "bounds": "[1800,6500)", "epsilon": 1}]');
+SELECT sum FROM dp_range_sums('people', 'age', '{empty}', 1, bounds => '[1800,6500)');
+SELECT b.epsilon_spent - s.epsilon_spent AS charged FROM dp_budget('people') AS b, spent AS s;
+-- all rows, whatever their ages, with any bounds
+SELECT sum FROM dp_range_sums('people', 'age', '{"(,)"}', 1e6, bounds => '[1000,1001)');
 SELECT range, sum FROM dp_range_sums('people', 'id', '{"[1,6)"}', epsilon => 1e6);
 CREATE TABLE nobody (id int, age bigint);
 SELECT dp_create_dataset('nobody', 'nobody', '{id}', '{}', epsilon_budget => 1e9);

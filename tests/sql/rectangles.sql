@@ -19,8 +19,10 @@ SELECT method, delta, count(*) AS answers,
 SELECT row_range, column_range, sum FROM dp_rectangle_sums('places', 'x', 'y', '{"(,)","(,2)","[5,9)"}', '{"(,)","[10,11)","(,)"}', 1e6, row_bounds => '[0,6)', column_bounds => '[10,16)');
 -- where a side lies outside of them a notice tells
 SET client_min_messages = notice;
-SELECT row_range, column_range, sum FROM dp_rectangle_sums('places', 'x', 'y', '{"[6,9)","(,2)"}', '{"[10,11)","[0,10)"}', 1e6, row_bounds => '[0,6)', column_bounds => '[10,16)');
+SELECT row_range, column_range, sum FROM dp_rectangle_sums('places', 'x', 'y', '{"[6,9)","(,2)","(,2)"}', '{"[10,11)","[0,10)","[10,11)"}', 1e6, row_bounds => '[0,6)', column_bounds => '[10,16)');
 SET client_min_messages = warning;
+-- and where one does of each rectangle nothing is charged
+SELECT * FROM error_of($$SELECT dp_rectangle_sums('places', 'x', 'y', '{"[6,9)","(,2)",empty}', '{"[10,11)","[0,10)","[10,11)"}', 1e6, row_bounds => '[0,6)', column_bounds => '[10,16)')$$);
 -- a column by itself, and of one unit of privacy with several rows so many
 SELECT row_range, sum FROM dp_rectangle_sums('places', 'x', 'x', '{"[1,2)","[1,2)"}', '{"[1,2)","[2,3)"}', 1e6);
 CREATE TABLE places AS SELECT id FROM place;

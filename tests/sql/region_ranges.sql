@@ -64,8 +64,9 @@ SELECT level, path, round(sum) AS sum
   FROM dp_region_range_sums('people', 'age', '{"(,)"}', 1e6, bounds => '[0,100)', amount => 'points', min_amount => -5, max_amount => 5);
 -- of a range outside of the bounds a notice tells
 SET client_min_messages = notice;
-SELECT path, sum FROM dp_region_range_sums('people', 'age', '{"[100,)"}', 1e6, bounds => '[0,100)') WHERE path = '{}';
+SELECT path, range, sum FROM dp_region_range_sums('people', 'age', '{"[100,)","[0,100)"}', 1e6, bounds => '[0,100)') WHERE path = '{}';
 SET client_min_messages = warning;
+SELECT * FROM error_of($$SELECT dp_region_range_sums('people', 'age', '{"[100,)"}', 1e6, bounds => '[0,100)')$$);
 -- the noise hides the largest amount; the ledger says which
 SELECT round(a.stddev / b.stddev) AS times
   FROM dp_region_range_sums('people', 'age', '{"[0,18)"}', 1, amount => 'points', max_amount => 3, min_amount => -50) AS a

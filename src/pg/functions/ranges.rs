@@ -18,6 +18,7 @@ use crate::ranges::{
 use pgrx::AnyNumeric;
 use pgrx::datum::Interval;
 use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde_json::{Map, Value, json};
 use std::ops::Range;
@@ -294,16 +295,21 @@ pub(super) fn joined(questions: &Questions) -> (RangeCells, Vec<Range<usize>>) {
 }
 
 /// Tells of ranges that no row can lie in, before they are charged: bounds and ranges are public.
+///
+/// Error: no row can lie in any that is asked for.
 pub(super) fn tell_outside<const N: usize>(
     asked: &Asked,
     arguments: [(&str, &[SqlRange], &Questions); N],
 ) -> Result<()> {
-    for (argument, ranges, questions) in arguments {
+    for (argument, ranges, questions) in &arguments {
         let mut outside = questions.outside();
         let Some(first) = outside.next() else { continue };
         // dp_publish has told it when it quoted the release
         if asked.is_charged()? {
             break;
+        }
+        if (0..ranges.len()).all(|n| arguments.iter().any(|(.., side)| side.has_no_row(n))) {
+            return Err(nothing_inside(&arguments));
         }
         let others = match outside.count() {
             0 => String::new(),
@@ -318,6 +324,23 @@ pub(super) fn tell_outside<const N: usize>(
         );
     }
     Ok(())
+}
+
+/// What could be charged would tell nothing.
+fn nothing_inside(arguments: &[(&str, &[SqlRange], &Questions)]) -> ErrorReport {
+    let ranges: Vec<_> = arguments.iter().map(|(argument, ..)| *argument).collect();
+    let bounds = arguments.iter().map(|(argument, _, questions)| {
+        format!("{} {}", argument.replace("ranges", "bounds"), questions.bounds_text())
+    });
+    invalid(
+        format!(
+            "{}: all that is asked for lies outside of {}",
+            ranges.join(" and "),
+            bounds.collect::<Vec<_>>().join(" or ")
+        ),
+        "Nothing was spent. All sums would be 0 whatever the rows are: ask for a range inside, or give \
+         wider bounds.",
+    )
 }
 
 /// What is stored of the ranges under a name, if there is one, and how they are told apart from

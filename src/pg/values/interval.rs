@@ -302,13 +302,20 @@ impl Questions {
     /// Which ranges are not empty and lie outside of the bounds, where all that lies around them has no
     /// bins of its own.
     pub(crate) fn outside(&self) -> impl Iterator<Item = usize> {
-        let (lo, hi) = (self.bounds.lo(), self.bounds.hi());
-        let is_outside = move |range: &BinRange| {
-            range.upper.is_some_and(|upper| upper <= lo)
-                || range.lower.is_some_and(|lower| lower >= hi)
-        };
         let ranges = self.bins.iter().enumerate();
-        ranges.filter_map(move |(n, range)| range.as_ref().filter(|r| is_outside(r)).map(|_| n))
+        ranges
+            .filter(|(_, range)| range.is_some_and(|range| self.is_outside(range)))
+            .map(|(n, _)| n)
+    }
+
+    /// Whether that range is empty, or outside of the bounds.
+    pub(crate) fn has_no_row(&self, n: usize) -> bool {
+        self.bins[n].is_none_or(|range| self.is_outside(range))
+    }
+
+    fn is_outside(&self, range: BinRange) -> bool {
+        range.upper.is_some_and(|upper| upper <= self.bounds.lo())
+            || range.lower.is_some_and(|lower| lower >= self.bounds.hi())
     }
 
     pub(crate) fn bounds_text(&self) -> String {
@@ -451,7 +458,8 @@ fn around(ranges: &[Option<BinRange>], argument: &str) -> Result<(i64, i64)> {
     ends().min().zip(ends().max()).ok_or_else(|| {
         invalid(
             format!("{argument} must be given where no range has an end"),
-            "Without bounds, the bins are those from the least to the greatest end of the ranges.",
+            "Without bounds, the bins are those from the least to the greatest end of the ranges. For a \
+             count of all rows any bounds do, of integers '[0,1)': a row outside counts at the nearer end.",
         )
     })
 }
