@@ -91,6 +91,9 @@ SELECT dp_hierarchy_release('ample', 1, within => '{CA}', name => 'NY');
 SELECT level, level_name, region, parent, is_leaf FROM dp.release_regions WHERE release = 'NY';
 SELECT count(DISTINCT path) FROM dp_hierarchy_intervals('ample', 'NY');
 SELECT dp_certificate('ample', 'NY') #> '{mechanism,within}' AS within;
+SELECT l.dataset, substring(dp_certificate_text(l.dataset, l.name) FROM 'Rows of[^\n]*') AS rows_of
+  FROM (VALUES ('ample', 'NY'), ('kinds', 'NY'), ('ample', 'of two'), ('kinds', 'CA')) AS l (dataset, name);
+SELECT DISTINCT obtained FROM dp_explain_hierarchy('ample', 1, '{Hc}', '{matching}', release => 'NY', simulations => 2);
 CALL dp_publish('states', '[{"dataset": "ample", "epsilon": 1, "within": ["NY"], "name": "n"},
                             {"dataset": "ample", "epsilon": 1, "within": ["CA"], "name": "c"}]');
 SELECT dataset, epsilon, already_stored, problem

@@ -11,7 +11,9 @@ use crate::pg::errors::{
     Result, all_required, error, internal, invalid, not_carried_out, required, unfit,
 };
 use crate::pg::release::published::check_not_retracted;
-use crate::pg::release::stored::{find_release_by_name, is_of_earlier_dataset, read_regions};
+use crate::pg::release::stored::{
+    find_release_by_name, is_of_earlier_dataset, part_of_release, read_regions,
+};
 use crate::pg::server::progress::{Function, Phase, Progress};
 use crate::pg::server::settings::threads;
 use crate::pg::values::bound::Bound;
@@ -95,7 +97,7 @@ fn dp_explain_hierarchy(
     let mut watch = SimulationWatch::new(&progress, simulations, what);
     let expected = expected_errors(&mechanisms, &tree, &prior, simulations, threads(), &mut watch)
         .map_err(not_carried_out)?;
-    let obtained = format!("simulation: {simulations} releases of {}", known.describe());
+    let obtained = format!("simulation: {simulations} releases of {}", known.describe(&dataset)?);
     Ok(TableIterator::new(rows(&tree, &candidates, &expected, &obtained)))
 }
 
@@ -200,9 +202,12 @@ impl Known {
         Ok((tree, Prior::Shape { shape, groups }, all))
     }
 
-    fn describe(&self) -> String {
-        match self {
-            Known::Release(name) => format!("release \"{name}\""),
+    fn describe(&self, dataset: &Dataset) -> Result<String> {
+        Ok(match self {
+            Known::Release(name) => {
+                let of = part_of_release(dataset, name)?.map(|part| format!(" of {part}"));
+                format!("release \"{name}\"{}", of.unwrap_or_default())
+            }
             Known::Shape(_) => "groups drawn from the given shape".to_string(),
             Known::MeanSize(mean) => {
                 format!("groups drawn from a heavy-tailed shape with mean size {mean}")
@@ -210,7 +215,7 @@ impl Known {
             Known::Nothing => format!(
                 "groups drawn from the default shape, heavy-tailed with mean size {GUESSED_MEAN_SIZE}"
             ),
-        }
+        })
     }
 }
 

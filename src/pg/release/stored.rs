@@ -205,6 +205,24 @@ pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Opti
     Ok(id)
 }
 
+/// The part of the data that a release is of, None for all of it.
+pub(crate) fn part_of_release(dataset: &Dataset, name: &str) -> Result<Option<String>> {
+    let sql = format!(
+        "SELECT nullif(concat_ws(' in ', \
+                    nullif(ARRAY(SELECT jsonb_array_elements_text(parameters -> 'within'))::text, '{{}}'), \
+                    'period ' || (parameters ->> 'period')), '') \
+           FROM dp.release WHERE dataset = {} AND name = {}",
+        dataset.id,
+        quote_literal(name),
+    );
+    let mut part = None;
+    read_catalog(&sql, |row| {
+        part = row.get(1);
+        Ok(())
+    })?;
+    Ok(part)
+}
+
 /// Whether a dropped dataset of the same name has such a release of a hierarchy, for all to see.
 pub(crate) fn is_of_earlier_dataset(dataset: &Dataset, name: &str) -> Result<bool> {
     let sql = format!(
