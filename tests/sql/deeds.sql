@@ -22,7 +22,7 @@ RESET ROLE;
 SELECT function, epsilon, delta, parameters FROM dp.ledger WHERE dataset = 'raised' AND function = 'dp_raise_budget' ORDER BY id;
 SELECT whole, problem FROM dp_verify_ledger();
 SELECT message FROM unnest(ARRAY[
-    $$'raised', ' ', 1$$, $$'raised', repeat('x', 1001), 1$$, $$'raised', 'none'$$, $$'raised', 'less', -1$$, $$'raised', 'much', 'Infinity'$$,
+    $$'raised', ' ', 1$$, $$'raised', repeat('x', 1001), 1$$, $$'raised', 'none'$$, $$'raised', 'none', 0, 0$$, $$'raised', 'less', -1$$, $$'raised', 'much', 'Infinity'$$,
     $$'raised', 'none', 0, 'NaN'$$, $$'raised', 'all', 0, 1$$, $$'raised', 'sure', 0, 0.9999999999$$, $$'raised', NULL, 1$$, $$'none', 'why', 1$$]) AS a,
     error_of('SELECT dp_raise_budget(' || a || ')');
 BEGIN; -- the ledger cannot know it yet

@@ -225,6 +225,10 @@ impl Relation {
                     "They are columns of the table that regions or groups names, where there is one, else of \
                      entities. Column names are taken as they are, upper and lower case included."
                 }
+                "group_key" => {
+                    "It has the same name in entities and in groups: rename one, or add a generated column. \
+                     Column names are taken as they are, upper and lower case included."
+                }
                 _ => "Column names are taken as they are, upper and lower case included.",
             })
         };

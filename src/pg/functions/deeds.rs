@@ -38,6 +38,12 @@ fn dp_raise_budget(
     let added = match Epsilon::new(epsilon) {
         Ok(added) if epsilon >= LEAST_ADDED => added.decimal(),
         _ if epsilon == 0.0 && delta > 0.0 => "0".to_string(),
+        _ if epsilon == 0.0 => {
+            return Err(invalid(
+                "epsilon or delta must be given",
+                "What is to be added: epsilon => 0.5, or delta => 1e-9, or both.",
+            ));
+        }
         _ => {
             return Err(invalid(
                 format!("epsilon must be a finite number from {LEAST_ADDED:e}, got {epsilon}"),
