@@ -89,35 +89,22 @@ impl Dataset {
         if acts_for(self.owner) {
             return Ok(self);
         }
-        let caller = current_role();
         let sql = format!(
-            "SELECT grantee, require_name, dp.role(grantee, grantee_name) = grantee FROM dp.access \
-              WHERE dataset = {} AND NOT revoked \
+            "SELECT grantee, require_name FROM dp.access \
+              WHERE dataset = {} AND NOT revoked AND dp.role(grantee, grantee_name) = grantee \
               ORDER BY grantee <> {}, grantee",
             self.id,
-            caller.to_u32()
+            current_role().to_u32()
         );
-        let mut renamed = false;
         read_catalog(&sql, |row| {
             let role = row.get(1).unwrap_or(Oid::INVALID);
             let requires_name = row.get(2).unwrap_or(true);
-            match row.get(3) {
-                Some(true) => self.grants.push(Grant { role, requires_name }),
-                // of a restored database the number may be another role's
-                _ => renamed |= self.is_of_here && role == caller,
-            }
+            self.grants.push(Grant { role, requires_name });
             Ok(())
         })?;
         self.grants.retain(|grant| acts_for(grant.role));
         if self.grants.is_empty() {
-            let hint = match renamed {
-                true => {
-                    "There is a grant to your role by the name that it had before: where its owner grants \
-                     it again, by dp_grant, that grant goes on with what was spent."
-                }
-                false => "Its owner can let your role release: dp_grant.",
-            };
-            return Err(denied(&self.name, hint));
+            return Err(denied(&self.name, "Its owner can let your role release: dp_grant."));
         }
         Ok(self)
     }
