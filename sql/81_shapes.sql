@@ -376,7 +376,7 @@ BEGIN
                 WHERE (n.nspname, c.relname) = (target[1]::name, target[2]::name)) THEN
         RAISE 'view_name: relation "%" exists already', view_name
             USING ERRCODE = 'duplicate_table',
-                  HINT = 'Give another view_name, or DROP VIEW it first.';
+                  HINT = 'Give another view_name, or drop it first.';
     END IF;
 
     IF NOT EXISTS (SELECT FROM dp.releases AS r WHERE r.dataset = $1) THEN

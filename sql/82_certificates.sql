@@ -270,7 +270,7 @@ BEGIN ATOMIC
         (1, 'Hidden', concat(p.unit ->> 'is', ': ' || (p.unit ->> 'column'),
                              ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used',
                              '; groups: ' || (p.unit ->> 'groups'))),
-        (2, 'Rows of', nullif(concat_ws(', ',
+        (2, 'Rows of', nullif(concat_ws(' in ',
              nullif(ARRAY(SELECT w.name
                             FROM jsonb_array_elements_text(p.release #> '{arguments,within}')
                                  WITH ORDINALITY AS w (name, n) ORDER BY w.n)::text, '{}'),

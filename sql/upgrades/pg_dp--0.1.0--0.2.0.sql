@@ -1266,7 +1266,7 @@ BEGIN
                 WHERE (n.nspname, c.relname) = (target[1]::name, target[2]::name)) THEN
         RAISE 'view_name: relation "%" exists already', view_name
             USING ERRCODE = 'duplicate_table',
-                  HINT = 'Give another view_name, or DROP VIEW it first.';
+                  HINT = 'Give another view_name, or drop it first.';
     END IF;
 
     IF NOT EXISTS (SELECT FROM dp.releases AS r WHERE r.dataset = $1) THEN
@@ -1603,7 +1603,7 @@ BEGIN ATOMIC
         (1, 'Hidden', concat(p.unit ->> 'is', ': ' || (p.unit ->> 'column'),
                              ', up to ' || (p.unit ->> 'max_rows_per_unit') || ' are used',
                              '; groups: ' || (p.unit ->> 'groups'))),
-        (2, 'Rows of', nullif(concat_ws(', ',
+        (2, 'Rows of', nullif(concat_ws(' in ',
              nullif(ARRAY(SELECT w.name
                             FROM jsonb_array_elements_text(p.release #> '{arguments,within}')
                                  WITH ORDINALITY AS w (name, n) ORDER BY w.n)::text, '{}'),

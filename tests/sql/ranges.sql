@@ -39,13 +39,13 @@ SELECT range, sum FROM dp_range_sums('people', 'age', '{"[6499,)", empty, "(,180
 -- once, where a publication has the charge quoted first
 CALL dp_publish('outside', '[{"dataset": "people", "function": "dp_range_sums", "value_column": "age", "ranges": ["(,1800)", "(,1900)"], "bounds": "[1800,6500)", "epsilon": 1e6}]');
 SET client_min_messages = warning;
--- where all lie outside nothing is charged
+-- where all lie outside, or are empty but for those, nothing is charged
 CREATE TABLE spent AS SELECT epsilon_spent FROM dp_budget('people');
 SELECT * FROM error_of($$SELECT dp_range_sums('people', 'age', '{"[18,65)", empty, "(,1800)"}', 1, bounds => '[1800,6500)')$$);
 SELECT problem FROM dp_publish_check('none inside', '[{"dataset": "people", "function": "dp_range_sums", "value_column": "age", "ranges": ["(,1800)"], "bounds": "[1800,6500)", "epsilon": 1}]');
 SELECT sum FROM dp_range_sums('people', 'age', '{empty}', 1, bounds => '[1800,6500)');
 SELECT b.epsilon_spent - s.epsilon_spent AS charged FROM dp_budget('people') AS b, spent AS s;
--- all rows, whatever their ages, with any bounds
+-- all rows with an age, whatever it is, with any bounds
 SELECT sum FROM dp_range_sums('people', 'age', '{"(,)"}', 1e6, bounds => '[1000,1001)');
 SELECT range, sum FROM dp_range_sums('people', 'id', '{"[1,6)"}', epsilon => 1e6);
 CREATE TABLE nobody (id int, age bigint);

@@ -226,7 +226,7 @@ impl Relation {
                      entities. Column names are taken as they are, upper and lower case included."
                 }
                 "group_key" => {
-                    "It has the same name in entities and in groups: rename one, or add a generated column. \
+                    "A table of groups has a column of the same name: rename one, or add a stored generated one. \
                      Column names are taken as they are, upper and lower case included."
                 }
                 _ => "Column names are taken as they are, upper and lower case included.",

@@ -459,7 +459,8 @@ fn around(ranges: &[Option<BinRange>], argument: &str) -> Result<(i64, i64)> {
         invalid(
             format!("{argument} must be given where no range has an end"),
             "Without bounds, the bins are those from the least to the greatest end of the ranges. For a \
-             count of all rows any bounds do, of integers '[0,1)': a row outside counts at the nearer end.",
+             count of all rows that have a value any bounds do, of integers '[0,1)': a row outside counts at \
+             the nearer end.",
         )
     })
 }
