@@ -27,9 +27,9 @@
 //! (Counted as they are, the root's error was up to a quarter larger.)
 //!
 //! Where both estimates are further apart than chance explains, the children's have a bias in common
-//! ([`LARGEST_BIAS`]), or, if the region was measured with more noise than all of them together, its own has lost what
-//! noise hid: then both are to blame, by their noise. (Blaming the children alone made a root with a hundredth of
-//! epsilon pull the leaves to where it saw no group: sparse data's root was three times as far off as here.)
+//! ([`LARGEST_BIAS`]), or its own has lost what noise hid. It is to blame for as much as its noise is more than that of all
+//! of them together. (Blaming the children alone made a root with a hundredth of epsilon pull the leaves to where
+//! it saw no group: sparse data's root was up to three times as far off as here.)
 //!
 //! What was tried: variances of all columns equal to v; the mean of the counts everywhere (6 % more
 //! error in sparse data); rounding towards the children, which leaves their errors as they were
@@ -50,7 +50,7 @@ pub(super) struct Curve {
     /// Of the number of groups up to a size of each stretch, as part of a sum.
     variances: Vec<f64>,
     /// The variance of all that was measured of such a number, had none of it been smoothed.
-    noise: f64,
+    measured: f64,
 }
 
 /// How many groups are of this size or less.
@@ -208,16 +208,16 @@ struct Sum {
     /// Sizes in ascending order with how much there is of each.
     parts: Vec<(u64, u128)>,
     variances: Vec<f64>,
-    noise: f64,
+    measured: f64,
 }
 
 fn sum(children: impl Iterator<Item: Borrow<Curve>>) -> Sum {
     let (mut parts, mut room) = (Vec::new(), FEW_PARTS);
-    let (mut variances, mut noise) = (Vec::new(), 0.0);
+    let (mut variances, mut measured) = (Vec::new(), 0.0);
     for child in children {
         poll();
         let child = child.borrow();
-        noise += child.noise;
+        measured += child.measured;
         variances.resize(child.variances.len().max(variances.len()), 0.0);
         variances.iter_mut().zip(&child.variances).for_each(|(sum, variance)| *sum += variance);
         parts.extend(child.parts());
@@ -227,7 +227,7 @@ fn sum(children: impl Iterator<Item: Borrow<Curve>>) -> Sum {
         }
     }
     join_sizes(&mut parts);
-    Sum { parts, variances, noise }
+    Sum { parts, variances, measured }
 }
 
 /// Many children have groups of the same sizes; so many are kept before these are joined.
@@ -262,9 +262,9 @@ impl Curve {
         let mut at_sizes = densities(groups(own.clone()), noise.max_size);
         if count == 0 {
             let variances = at_sizes.iter().map(|density| plain.variance_at(*density)).collect();
-            return Curve { steps: steps(own), variances, noise: noise.variance };
+            return Curve { steps: steps(own), variances, measured: noise.variance };
         }
-        let Sum { parts, variances: mut sums, noise: of_sum } = sum(children);
+        let Sum { parts, variances: mut sums, measured: of_sum } = sum(children);
         let of_children = densities(groups(parts.iter().copied()), noise.max_size);
         for (stretch, (density, of_children)) in at_sizes.iter_mut().zip(of_children).enumerate() {
             let hidden = noise.variance.sqrt() / width(stretch, noise.max_size).max(1.0);
@@ -277,8 +277,7 @@ impl Curve {
         let mut variances: Vec<f64> = variances(noise).collect();
         let bias = 1.0 + LARGEST_BIAS * count as f64;
         // of what no chance explains
-        let own_share =
-            if noise.variance > of_sum { 1.0 / (1.0 + of_sum / noise.variance) } else { 0.0 };
+        let own_share = if noise.variance > of_sum { 1.0 - of_sum / noise.variance } else { 0.0 };
         let apart = squares_apart(own.clone(), &parts, noise.max_size);
         for (stretch, square) in apart.into_iter().enumerate() {
             let (own, sum) = (&mut variances[stretch], &mut sums[stretch]);
@@ -300,14 +299,14 @@ impl Curve {
         Curve {
             steps: steps(means.into_iter()),
             variances: as_part.zip(sums).map(|(own, sum)| parallel(own, sum)).collect(),
-            noise: parallel(noise.variance, of_sum),
+            measured: parallel(noise.variance, of_sum),
         }
     }
 
     /// Of a region that was not measured itself.
     pub(super) fn of_children(children: impl Iterator<Item: Borrow<Curve>>) -> Curve {
-        let Sum { parts, variances, noise } = sum(children);
-        Curve { steps: steps(parts.into_iter()), variances, noise }
+        let Sum { parts, variances, measured } = sum(children);
+        Curve { steps: steps(parts.into_iter()), variances, measured }
     }
 
     /// The nearest whole numbers of groups.
