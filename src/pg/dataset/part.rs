@@ -59,8 +59,14 @@ impl Part {
 
     /// For messages.
     pub(super) fn shown(&self) -> String {
-        let region = (!self.within.is_empty()).then(|| path_text(&self.within));
-        let period = self.period.as_ref().map(|period| format!("period {}", period.text()));
-        region.into_iter().chain(period).collect::<Vec<_>>().join(" in ")
+        let period = self.period.as_ref().map(PeriodRange::text);
+        part_text(&self.within, period.as_deref())
     }
+}
+
+/// How a part is called, nothing if it is all.
+pub(crate) fn part_text(within: &[String], period: Option<&str>) -> String {
+    let region = (!within.is_empty()).then(|| path_text(within));
+    let period = period.map(|period| format!("period {period}"));
+    region.into_iter().chain(period).collect::<Vec<_>>().join(" in ")
 }

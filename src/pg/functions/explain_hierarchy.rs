@@ -205,8 +205,9 @@ impl Known {
     fn describe(&self, dataset: &Dataset) -> Result<String> {
         Ok(match self {
             Known::Release(name) => {
-                let of = part_of_release(dataset, name)?.map(|part| format!(" of {part}"));
-                format!("release \"{name}\"{}", of.unwrap_or_default())
+                let part = part_of_release(dataset, name)?;
+                let of = if part.is_empty() { "" } else { " of " };
+                format!("release \"{name}\"{of}{part}")
             }
             Known::Shape(_) => "groups drawn from the given shape".to_string(),
             Known::MeanSize(mean) => {

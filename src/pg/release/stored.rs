@@ -3,6 +3,7 @@
 use crate::coco::DpCoco;
 use crate::path::Path;
 use crate::pg::dataset::catalog::Dataset;
+use crate::pg::dataset::part::part_text;
 use crate::pg::errors::{Result, error, internal};
 use crate::pg::ledger::account::Promise;
 use crate::pg::server::catalog::{in_catalog, read_catalog};
@@ -205,19 +206,19 @@ pub(crate) fn find_release_by_name(dataset: &Dataset, name: &str) -> Result<Opti
     Ok(id)
 }
 
-/// The part of the data that a release is of, None for all of it.
-pub(crate) fn part_of_release(dataset: &Dataset, name: &str) -> Result<Option<String>> {
+/// The part of the data that a release is of, as messages call it.
+pub(crate) fn part_of_release(dataset: &Dataset, name: &str) -> Result<String> {
     let sql = format!(
-        "SELECT nullif(concat_ws(' in ', \
-                    nullif(ARRAY(SELECT jsonb_array_elements_text(parameters -> 'within'))::text, '{{}}'), \
-                    'period ' || (parameters ->> 'period')), '') \
+        "SELECT ARRAY(SELECT jsonb_array_elements_text(parameters -> 'within')), \
+                parameters ->> 'period' \
            FROM dp.release WHERE dataset = {} AND name = {}",
         dataset.id,
         quote_literal(name),
     );
-    let mut part = None;
+    let mut part = String::new();
     read_catalog(&sql, |row| {
-        part = row.get(1);
+        let within: Vec<String> = row.get(1).unwrap_or_default();
+        part = part_text(&within, row.get::<String>(2).as_deref());
         Ok(())
     })?;
     Ok(part)

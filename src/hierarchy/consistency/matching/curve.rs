@@ -27,9 +27,9 @@
 //! (Counted as they are, the root's error was up to a quarter larger.)
 //!
 //! Where both estimates are further apart than chance explains, the children's have a bias in common
-//! ([`LARGEST_BIAS`]), or its own has lost what noise hid. It is to blame for as much as its noise is more than that of all
-//! of them together. (Blaming the children alone made a root with a hundredth of epsilon pull the leaves to where
-//! it saw no group: sparse data's root was up to three times as far off as here.)
+//! ([`LARGEST_BIAS`]), or its own has lost what noise hid. Its share of the blame is the share of its noise that is more
+//! than the noise of all of them together. (Blaming the children alone made a root with a hundredth of epsilon
+//! pull the leaves to where it saw no group: sparse data's root was up to three times as far off as here.)
 //!
 //! What was tried: variances of all columns equal to v; the mean of the counts everywhere (6 % more
 //! error in sparse data); rounding towards the children, which leaves their errors as they were
@@ -276,13 +276,14 @@ impl Curve {
         sums.resize(at_sizes.len(), 0.0);
         let mut variances: Vec<f64> = variances(noise).collect();
         let bias = 1.0 + LARGEST_BIAS * count as f64;
-        // of what no chance explains
+        // of an excess that is no chance
         let own_share = if noise.variance > of_sum { 1.0 - of_sum / noise.variance } else { 0.0 };
         let apart = squares_apart(own.clone(), &parts, noise.max_size);
         for (stretch, square) in apart.into_iter().enumerate() {
             let (own, sum) = (&mut variances[stretch], &mut sums[stretch]);
-            let excess = square - (*own + *sum);
-            if excess > (BEYOND_CHANCE - 1.0) * (*own + *sum) {
+            let expected = *own + *sum;
+            if square > BEYOND_CHANCE * expected {
+                let excess = square - expected;
                 *own += own_share * excess;
                 *sum = (*sum + (1.0 - own_share) * excess).min(*sum * bias);
             }
